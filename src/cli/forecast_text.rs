@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::domain::time::Timestamp;
+use crate::service::{Clock, SystemClock};
 
 /// The columns of a forecast for programs.
 pub const FORECAST_COLUMNS: &[&str] = &["p10", "p50", "p90", "not_known_yet"];
@@ -19,8 +20,9 @@ pub fn show_forecast(row: &mut Value) {
 fn starts(forecast: &Value) -> String {
     if let Some(reason) = forecast["not_known_yet"].as_str() {
         return match reason {
+            "no_agents" => "not known yet: no agent is known".to_owned(),
             "few_ended_jobs" => "not known yet: too few jobs have ended".to_owned(),
-            "does_not_fit" => "not as it is".to_owned(),
+            "does_not_fit" => "not as it is, or as it is reported so far".to_owned(),
             "nothing_ends" => "not within four weeks, as far as is known".to_owned(),
             "too_large" => "not known yet: too much would happen before".to_owned(),
             "low_coverage" => "not known yet: the last forecasts were wrong".to_owned(),
@@ -28,10 +30,12 @@ fn starts(forecast: &Value) -> String {
         };
     }
     let at = |key: &str| forecast[key].as_str().and_then(|text| text.parse::<Timestamp>().ok());
-    let (Some(p10), Some(p50), Some(p90), Some(as_of)) = (at("p10"), at("p50"), at("p90"), at("as_of")) else {
+    let (Some(p10), Some(p50), Some(p90)) = (at("p10"), at("p50"), at("p90")) else {
         return String::new();
     };
-    let [soonest, median, latest] = [p10, p50, p90].map(|at| duration_text(at.micros() - as_of.micros()));
+    // The forecast may be some minutes old.
+    let now = SystemClock.now();
+    let [soonest, median, latest] = [p10, p50, p90].map(|at| duration_text(at.micros() - now.micros()));
     if soonest == latest { format!("in {median}") } else { format!("in {median} ({soonest} to {latest})") }
 }
 

@@ -192,7 +192,7 @@ pub async fn members_of_sessions(
     members(db, of_sessions(group, users, sessions)).await
 }
 
-/// The ended kernels that were reported last, at most `most`, of those that ended at `since` or later.
+/// The last kernels to end, at most `most`, of those that have started and ended at `since` or later; the last one first.
 #[tracing::instrument(name = "db.workloads.last_ended", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn last_ended(
     db: &impl ConnectionTrait,
@@ -204,7 +204,7 @@ pub async fn last_ended(
         .filter(of_group(Column::KernelKey, group))
         .filter(Column::TerminatedAt.gte(since.micros()))
         .filter(Column::StartedAt.is_not_null());
-    members(db, ended.order_by_desc(Column::KernelKey).limit(most)).await
+    members(db, ended.order_by_desc(Column::TerminatedAt).order_by_asc(Column::KernelKey).limit(most)).await
 }
 
 async fn members(db: &impl ConnectionTrait, query: Select<Entity>) -> Result<Vec<WorkloadMember>> {

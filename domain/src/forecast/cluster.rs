@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::ForecastInput;
 use crate::decimal::Amount;
+use crate::maps::FastMap;
 use crate::slots::{SlotAmounts, SlotName};
 
 /// The part of an amount by which sums of floating-point numbers may be wrong.
@@ -17,8 +18,8 @@ pub struct ForecastAgent {
 }
 
 /// Members that ask for the same and are admitted on the same agents.
-#[derive(Debug, PartialEq)]
-struct MemberDemand {
+#[derive(Debug)]
+struct AlikeMembers {
     /// By slot.
     amounts: Vec<f64>,
     admitted: Option<Arc<[bool]>>,
@@ -36,7 +37,7 @@ struct KindDemand {
 #[derive(Debug)]
 struct ClusterFacts {
     slots: Vec<SlotName>,
-    demands: Vec<MemberDemand>,
+    demands: Vec<AlikeMembers>,
     kinds: Vec<KindDemand>,
     is_schedulable: Vec<bool>,
     /// The rest that rounding may leave, by slot.
@@ -81,13 +82,12 @@ impl ClusterFacts {
             of_agents.map(Amount::to_f64).sum::<f64>() * TOLERANCE
         };
         facts.tolerances = facts.slots.iter().map(totals).collect();
+        let mut numbers: FastMap<(&SlotAmounts, Option<&[bool]>), usize> = FastMap::default();
         for kind in &input.kinds {
             let members = kind.members.iter().map(|member| {
-                let demand =
-                    MemberDemand { amounts: facts.amounts(&member.slots, 0.0), admitted: member.admitted.clone() };
-                let known = facts.demands.iter().position(|other| *other == demand);
-                let number = known.unwrap_or_else(|| {
-                    facts.demands.push(demand);
+                let number = *numbers.entry((&member.slots, member.admitted.as_deref())).or_insert_with(|| {
+                    let amounts = facts.amounts(&member.slots, 0.0);
+                    facts.demands.push(AlikeMembers { amounts, admitted: member.admitted.clone() });
                     facts.demands.len() - 1
                 });
                 (number, member.count)
@@ -105,7 +105,7 @@ impl ClusterFacts {
     }
 
     fn copies(&self, demand: usize, agent: usize, free: &[f64]) -> u32 {
-        let MemberDemand { amounts, admitted } = &self.demands[demand];
+        let AlikeMembers { amounts, admitted } = &self.demands[demand];
         if !self.is_schedulable[agent] || admitted.as_ref().is_some_and(|admitted| !admitted[agent]) {
             return 0;
         }
@@ -183,14 +183,21 @@ impl ClusterRoom {
         }
     }
 
-    /// True if there is room for the minimum of the kind, as far as that can be said without placing its members.
+    /// True if there is room for the minimum of the kind, and its queues allow it, as far as that can be said without placing its
+    /// members.
     pub fn may_fit(&self, kind: usize) -> bool {
         let KindDemand { members, minimum, .. } = &self.facts.kinds[kind];
         let fitting: u64 = members.iter().map(|(demand, count)| self.fitting[*demand].min(u64::from(*count))).sum();
         fitting >= u64::from(*minimum) && self.is_within_limits(kind)
     }
 
-    fn is_within_limits(&self, kind: usize) -> bool {
+    /// True if queues have limits.
+    pub fn has_limits(&self) -> bool {
+        !self.facts.limits.is_empty()
+    }
+
+    /// True if the queues of the kind allow its minimum.
+    pub fn is_within_limits(&self, kind: usize) -> bool {
         let KindDemand { members, minimum, queues } = &self.facts.kinds[kind];
         queues.iter().all(|queue| {
             let (held, limits) = (&self.held[*queue], &self.facts.limits[*queue]);

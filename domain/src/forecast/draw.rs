@@ -14,7 +14,7 @@ use super::waiting_order::{WaitingLane, WaitingOrder};
 use super::{ForecastInput, ForecastRunning, ForecastWorkload};
 use crate::cycle::BackfillMode;
 use crate::ids::Member;
-use crate::maps::FastMap;
+use crate::maps::{FastMap, FastSet};
 use crate::slots::SlotAmounts;
 use crate::time::MICROS_PER_SECOND;
 
@@ -37,6 +37,9 @@ struct DrawWorkload {
     /// The time that it runs, in seconds, if that is known.
     ran_seconds: Option<u32>,
 }
+
+/// Kinds that turned out not to fit in the present round.
+type RefusedKinds = FastSet<usize>;
 
 /// Room that is held.
 #[derive(Clone, Debug)]
@@ -113,8 +116,9 @@ pub struct FutureDraw<'a> {
 impl<'a> FutureDraw<'a> {
     /// The state now, in which nothing is drawn yet.
     pub fn new(input: &'a ForecastInput, wanted: Range<usize>) -> Self {
-        let empty = ClusterRoom::empty(input);
-        let fits_empty = (0..input.kinds.len()).map(|kind| empty.clone().start(kind).is_some()).collect();
+        let mut empty = ClusterRoom::empty(input);
+        let fits = |kind| empty.start(kind).map(|places| empty.end(kind, &places)).is_some();
+        let fits_empty = (0..input.kinds.len()).map(fits).collect();
         let classes = input.kinds.iter().map(|kind| JobClass::of(&kind.slots(), &input.capacity, None)).collect();
         let running = input.running.iter().map(|running| running_job(input, running)).collect();
         let (mut parts, mut running_parts, mut shares) = (Vec::new(), Vec::new(), None);
@@ -170,7 +174,7 @@ impl<'a> FutureDraw<'a> {
     /// Runs until all whose start is asked for have started, or to the horizon.
     pub fn run(&mut self, random: &mut RandomDraws) {
         self.draw_ends(random);
-        let mut coming = ComingSubmissions::new(&self.facts.input.past, self.facts.input.now);
+        let mut coming = ComingSubmissions::new(self.facts.input.past_from, self.facts.input.now);
         let mut next = coming.as_mut().map(|coming| coming.next(&self.facts.input.past, random));
         self.start_waiting(random);
         for event in 0.. {
@@ -281,11 +285,12 @@ impl<'a> FutureDraw<'a> {
     fn start_waiting(&mut self, random: &mut RandomDraws) {
         self.order_owners();
         match self.facts.input.backfill {
-            BackfillMode::Nothing => while self.order.first().is_some_and(|lane| self.start(lane, random)) {},
+            BackfillMode::Nothing => while self.first_allowed().is_some_and(|lane| self.start(lane, random)) {},
             BackfillMode::Skip => {
-                while let Some(lane) = self.first_that_fits(|_| true) {
+                let mut refused = RefusedKinds::default();
+                while let Some(lane) = self.first_that_fits(&refused, |_| true) {
                     if !self.start(lane, random) {
-                        return;
+                        refused.insert(self.order.lane(lane).kind);
                     }
                 }
             }
@@ -293,9 +298,18 @@ impl<'a> FutureDraw<'a> {
         }
     }
 
+    /// The lane of the first workload. Others pass those that wait for the limit of their queue, and not for room.
+    fn first_allowed(&self) -> Option<usize> {
+        if self.room.has_limits() {
+            self.order.first_that(|kind| self.room.is_within_limits(kind), |_| true)
+        } else {
+            self.order.first()
+        }
+    }
+
     /// The lane with the first workload that may fit and passes.
-    fn first_that_fits(&self, passes: impl Fn(&WaitingLane) -> bool) -> Option<usize> {
-        self.order.first_that(|kind| self.room.may_fit(kind), passes)
+    fn first_that_fits(&self, refused: &RefusedKinds, passes: impl Fn(&WaitingLane) -> bool) -> Option<usize> {
+        self.order.first_that(|kind| !refused.contains(&kind) && self.room.may_fit(kind), passes)
     }
 
     /// Starts the first workload of the lane, if it fits.
@@ -326,25 +340,24 @@ impl<'a> FutureDraw<'a> {
 
     /// EASY: the first workload that does not fit has a reservation, and others start only if they do not delay it.
     fn start_with_reservation(&mut self, random: &mut RandomDraws) {
-        while let Some(first) = self.order.first() {
+        while let Some(first) = self.first_allowed() {
             if self.start(first, random) {
                 continue;
             }
-            // Reservations are dear, and are not needed where nothing fits.
-            if self.first_that_fits(|_| true).is_none() {
+            let kind = self.order.lane(first).kind;
+            let mut refused: RefusedKinds = [kind].into_iter().collect();
+            // A reservation takes long to find, and is not needed where nothing else fits.
+            if self.first_that_fits(&refused, |_| true).is_none() {
                 return;
             }
-            let Some(mut reservation) = self.reserve(self.order.lane(first).kind) else { return };
+            let Some(mut reservation) = self.reserve(kind) else { return };
             loop {
                 let admits =
                     |lane: &WaitingLane| self.ends_before(lane, reservation.at) || reservation.room.may_fit(lane.kind);
-                let Some(lane) = self.first_that_fits(admits) else { return };
-                let (kind, ends_before) = {
-                    let lane = self.order.lane(lane);
-                    (lane.kind, self.ends_before(lane, reservation.at))
-                };
-                if !self.start(lane, random) || !(ends_before || reservation.room.start(kind).is_some()) {
-                    return;
+                let Some(lane) = self.first_that_fits(&refused, admits) else { return };
+                if !self.start_beside(lane, &mut reservation, random) {
+                    refused.insert(self.order.lane(lane).kind);
+                    continue;
                 }
                 // Where starts change the order of owners, another workload may be the first now.
                 if self.shares.as_ref().is_some_and(ShareState::changes_with_starts) {
@@ -352,6 +365,20 @@ impl<'a> FutureDraw<'a> {
                 }
             }
         }
+    }
+
+    /// Starts the first workload of the lane, if it fits and does not delay the reservation.
+    fn start_beside(&mut self, lane: usize, reservation: &mut DrawReservation, random: &mut RandomDraws) -> bool {
+        let kind = self.order.lane(lane).kind;
+        if self.ends_before(self.order.lane(lane), reservation.at) {
+            return self.start(lane, random);
+        }
+        let Some(places) = reservation.room.start(kind) else { return false };
+        let starts = self.start(lane, random);
+        if !starts {
+            reservation.room.end(kind, &places);
+        }
+        starts
     }
 
     fn ends_before(&self, lane: &WaitingLane, at: i64) -> bool {

@@ -49,6 +49,11 @@ impl ForecastInput {
                 workload.owner.user = UserId(Uuid::max());
                 let workload = input.waiting.remove(place);
                 input.waiting.insert(0, workload);
+                // It is before new workloads, too.
+                let before = u32::try_from(place).unwrap_or(u32::MAX);
+                for submission in input.past.iter_mut().filter(|submission| submission.place <= before) {
+                    submission.place += 1;
+                }
                 return Some((0, input));
             }
         }

@@ -15,7 +15,7 @@ use crate::placement_rules::{AGENT_ID_LABEL, Labels, PlacementRules, Taint};
 use crate::queues::{Bound, LiveKernel, QueueConfigs};
 use crate::slots::SlotAmounts;
 use crate::time::{MICROS_PER_SECOND, Timestamp};
-use crate::workloads::{MemberDemand, WorkloadMembers, WorkloadStatus};
+use crate::workloads::{MemberDemand, WorkloadMember, WorkloadMembers, WorkloadStatus, group_members};
 
 /// Reported members need no labels of agents by themselves; their affinity has all requirements.
 static NO_LABELS: Labels = Labels::new();
@@ -84,6 +84,7 @@ fn like_members<'a>(demands: impl Iterator<Item = MemberDemand<'a>>) -> Vec<Like
 /// A workload that ran to its end.
 #[derive(Clone, Debug)]
 pub struct PastWorkload {
+    pub id: Arc<str>,
     pub owner: Member,
     pub submitted_at: Timestamp,
     asked_seconds: Option<u32>,
@@ -92,13 +93,30 @@ pub struct PastWorkload {
 }
 
 impl PastWorkload {
+    /// The runs of a workload of which these members have ended. Members whose runs do not overlap with others are a run of their
+    /// own, as of a session that was started again.
+    pub fn runs_of(workload: &WorkloadMembers, queue: &str) -> Vec<Self> {
+        let mut members: Vec<&WorkloadMember> = workload.members().iter().collect();
+        members.sort_by_key(|member| member.kernel.started_at);
+        let (mut runs, mut until): (Vec<Vec<WorkloadMember>>, _) = (Vec::new(), None);
+        for member in members {
+            match runs.last_mut() {
+                Some(run) if member.kernel.started_at <= until => run.push(member.clone()),
+                _ => runs.push(vec![member.clone()]),
+            }
+            until = until.max(member.ended_at);
+        }
+        runs.into_iter().flat_map(group_members).filter_map(|run| Self::of(&run, queue)).collect()
+    }
+
     /// `None` if the workload has not ended, or if it never started.
-    pub fn of(workload: &WorkloadMembers, queue: &str) -> Option<Self> {
+    fn of(workload: &WorkloadMembers, queue: &str) -> Option<Self> {
         let changes = workload.status_changes();
         let at = |status| changes.iter().find(|change| change.status == status).map(|change| change.at);
         let (start, end) = (at(WorkloadStatus::Running)?, at(WorkloadStatus::Ended)?);
         let micros = end.micros().saturating_sub(start.micros()).max(0);
         Some(Self {
+            id: Arc::clone(&workload.id),
             owner: workload.representative()?.owner,
             submitted_at: at(WorkloadStatus::Pending).map_or(start, |submitted| submitted.min(start)),
             asked_seconds: workload.expected_seconds(),
@@ -129,7 +147,9 @@ pub struct LiveGroup<'a> {
     pub waiting: Vec<PresentWorkload<'a>>,
     /// By submission.
     pub past: &'a [PastWorkload],
-    /// The number of waiting workloads that come before a new one of an owner; 0 for owners without an entry.
+    /// See [`ForecastInput::past_from`].
+    pub past_from: Timestamp,
+    /// The number of waiting workloads that come before a new one of an owner; all of them for owners without an entry.
     pub places: &'a FastMap<Member, u32>,
     /// The run time in seconds that is learned of an owner, for workloads without an announced one.
     pub learned_seconds: &'a dyn Fn(Member) -> Option<u32>,
@@ -152,13 +172,17 @@ impl<'a> LiveGroup<'a> {
         let running = self.running.iter().filter_map(|workload| parts.running_workload(*workload)).collect();
         let mut past = Vec::with_capacity(self.past.len() + self.waiting.len() + self.running.len());
         let mut run_times = RunTimeModel::default();
-        for ended in self.past {
+        let present: FastSet<&str> = self.waiting.iter().chain(&self.running).map(|of| &*of.members.id).collect();
+        // Members of a present workload that have ended are a part of it.
+        for ended in self.past.iter().filter(|ended| !present.contains(&*ended.id)) {
             let workload = parts.workload(ended.owner, &ended.demand, ended.asked_seconds);
             let class = JobClass::of(&parts.kinds[workload.kind].slots(), self.capacity, ended.asked_seconds);
             run_times.add(ended.owner, class, ended.asked_seconds, f64::from(ended.ran_seconds));
             past.push(parts.submission(ended.submitted_at, workload, Some(ended.ran_seconds)));
         }
-        for PresentWorkload { members, queue } in self.waiting.iter().chain(&self.running) {
+        // Workloads that wait with some of their members are among those that wait.
+        let only_runs = self.running.iter().filter(|workload| workload.members.counts().pending == 0);
+        for PresentWorkload { members, queue } in self.waiting.iter().chain(only_runs) {
             let first = members.status_changes().into_iter().next();
             if let (Some(owner), Some(first)) = (members.representative().map(|kernel| kernel.owner), first) {
                 let workload =
@@ -175,6 +199,7 @@ impl<'a> LiveGroup<'a> {
             kinds: parts.kinds,
             running,
             waiting,
+            past_from: self.past_from,
             past,
             run_times: RunTimeSource::Learned(Arc::new(run_times)),
             backfill: self.backfill,
@@ -230,7 +255,8 @@ impl<'a> InputParts<'a> {
     }
 
     fn submission(&self, at: Timestamp, workload: ForecastWorkload, ran_seconds: Option<u32>) -> PastSubmission {
-        let place = self.group.places.get(&workload.owner).copied().unwrap_or_default();
+        let last = u32::try_from(self.group.waiting.len()).unwrap_or(u32::MAX / 4);
+        let place = self.group.places.get(&workload.owner).copied().unwrap_or(last);
         PastSubmission { submitted_at: at, workload, ran_seconds, place }
     }
 

@@ -50,6 +50,9 @@ use crate::ids::Member;
 use crate::slots::SlotAmounts;
 use crate::time::Timestamp;
 
+/// The most pairs of an agent and members that are alike, so that no group makes a forecast fill the memory.
+const MAX_PAIRS: usize = 20_000_000;
+
 /// The number of draws of a forecast.
 pub const DRAWS: u32 = 64;
 
@@ -96,6 +99,8 @@ pub struct ForecastInput {
     pub waiting: Vec<ForecastWorkload>,
     /// The workloads that were submitted in the weeks before, in the order of submission.
     pub past: Vec<PastSubmission>,
+    /// The time since which all submissions are known; `now` if none are.
+    pub past_from: Timestamp,
     pub run_times: RunTimeSource,
     pub backfill: BackfillMode,
     pub order: OwnerOrder,
@@ -112,8 +117,15 @@ impl ForecastInput {
         if wanted.is_empty() {
             return Vec::new();
         }
+        let all = |reason| vec![StartForecast::Unknown(reason); wanted.len()];
+        if self.agents.iter().all(|agent| agent.slots.is_empty()) {
+            return all(UnknownStart::NoAgents);
+        }
         if !self.run_times.is_sufficient() {
-            return vec![StartForecast::Unknown(UnknownStart::FewEndedJobs); wanted.len()];
+            return all(UnknownStart::FewEndedJobs);
+        }
+        if self.agents.len() * self.kinds.iter().map(|kind| kind.members.len()).sum::<usize>() > MAX_PAIRS {
+            return all(UnknownStart::TooManyEvents);
         }
         let first = FutureDraw::new(self, wanted.clone());
         let (mut starts, mut is_cut) = (vec![Vec::with_capacity(draws as usize); wanted.len()], false);

@@ -5,6 +5,8 @@ use crate::time::Timestamp;
 /// The reason why nothing is known of a start yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnknownStart {
+    /// No agent is known, so that nothing is known of the room.
+    NoAgents,
     /// Too few jobs have ended to know how long they run.
     FewEndedJobs,
     /// The minimum of its members does not fit, even if nothing runs, or is above the limit of its queue.
@@ -16,11 +18,13 @@ pub enum UnknownStart {
 }
 
 impl UnknownStart {
-    pub const ALL: [Self; 4] = [Self::FewEndedJobs, Self::DoesNotFit, Self::NothingEnds, Self::TooManyEvents];
+    pub const ALL: [Self; 5] =
+        [Self::NoAgents, Self::FewEndedJobs, Self::DoesNotFit, Self::NothingEnds, Self::TooManyEvents];
 
     /// The name of the reason in answers.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::NoAgents => "no_agents",
             Self::FewEndedJobs => "few_ended_jobs",
             Self::DoesNotFit => "does_not_fit",
             Self::NothingEnds => "nothing_ends",

@@ -38,9 +38,9 @@ pub struct ComingSubmissions {
 }
 
 impl ComingSubmissions {
-    /// `None` if too little is known of the past.
-    pub fn new(past: &[PastSubmission], now: Timestamp) -> Option<Self> {
-        let known = now.micros() - past.first()?.submitted_at.micros();
+    /// The submissions that follow those since `from`. `None` if that is too short a time.
+    pub fn new(from: Timestamp, now: Timestamp) -> Option<Self> {
+        let known = now.micros().saturating_sub(from.micros());
         let stretch = STRETCHES.into_iter().find(|stretch| known >= *stretch)?;
         let known = (known / stretch).min(MAX_STRETCHES);
         Some(Self { now: now.micros(), stretch, known, at: -1, shift: 0, next: 0, end: 0 })

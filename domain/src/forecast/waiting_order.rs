@@ -47,8 +47,8 @@ pub struct WaitingOrder {
     owners: Vec<WaitingOwner>,
     /// The owners by their keys.
     sorted: Vec<usize>,
-    /// The number of kinds.
-    kinds: usize,
+    /// The number of waiting workloads of each kind.
+    waiting_of_kind: Vec<u32>,
     owner_numbers: FastMap<Option<Member>, usize>,
     has_started: Vec<bool>,
 }
@@ -63,8 +63,11 @@ impl WaitingOrder {
         });
         if self.lanes[lane].waiting.is_empty() {
             self.owners[owner].lanes.push(lane);
-            self.kinds = self.kinds.max(kind + 1);
         }
+        if self.waiting_of_kind.len() <= kind {
+            self.waiting_of_kind.resize(kind + 1, 0);
+        }
+        self.waiting_of_kind[kind] += 1;
         self.lanes[lane].waiting.push(Reverse(place));
         self.owners[owner].waiting.push(Reverse((place, lane)));
         let number = place.1 as usize;
@@ -107,7 +110,8 @@ impl WaitingOrder {
         kind_passes: impl Fn(usize) -> bool,
         lane_passes: impl Fn(&WaitingLane) -> bool,
     ) -> Option<usize> {
-        let kind_passes: Vec<bool> = (0..self.kinds).map(kind_passes).collect();
+        let kinds = self.waiting_of_kind.iter().enumerate();
+        let kind_passes: Vec<bool> = kinds.map(|(kind, waiting)| *waiting > 0 && kind_passes(kind)).collect();
         if !kind_passes.contains(&true) {
             return None;
         }
@@ -134,8 +138,9 @@ impl WaitingOrder {
 
     /// Removes the first workload of the lane, which starts, and returns its number.
     pub fn take(&mut self, lane: usize) -> Option<u32> {
-        let WaitingLane { owner, waiting, .. } = &mut self.lanes[lane];
+        let WaitingLane { owner, kind, waiting, .. } = &mut self.lanes[lane];
         let Reverse((_, number)) = waiting.pop()?;
+        self.waiting_of_kind[*kind] -= 1;
         let owner = &mut self.owners[*owner];
         if waiting.is_empty() {
             owner.lanes.retain(|other| *other != lane);

@@ -83,6 +83,7 @@ fn cluster(agents: usize, running: Vec<ForecastRunning>, waiting: Vec<ForecastWo
         running,
         waiting,
         past: Vec::new(),
+        past_from: time(NOW),
         run_times: model(&[("ann", 100.0), ("bob", 1_000.0), ("carl", 10.0)]),
         backfill: BackfillMode::Skip,
         order: OwnerOrder::Fixed,
@@ -241,8 +242,11 @@ fn workloads_come_again_as_in_the_weeks_before() {
         };
         (0..1_440).map(submitted).collect::<Vec<_>>()
     };
-    let input =
-        |place| ForecastInput { past: past(place), ..cluster(1, vec![runs("ann", 4, 40)], vec![waits("ann", 3)]) };
+    let input = |place| ForecastInput {
+        past: past(place),
+        past_from: later(-86_400),
+        ..cluster(1, vec![runs("ann", 4, 40)], vec![waits("ann", 3)])
+    };
     assert_near(medians(&input(1))[0], 60.0);
     let behind = input(0).forecast_starts(SEED, DRAWS);
     assert_eq!(behind, [StartForecast::Unknown(UnknownStart::NothingEnds)], "those that come are always ahead");
@@ -296,4 +300,61 @@ fn members_above_the_minimum_stay_below_the_limit() {
     input.kinds.push(gang(4, 1, 1, &[0]));
     input.kinds.push(gang(6, 6, 1, &[]));
     assert_eq!(medians(&input), [0.0, 0.0]);
+}
+
+#[test]
+fn a_gang_of_different_members_that_does_not_fit_is_passed() {
+    // Two of four agents are free. The gang needs one of them for its first member, and both for the others.
+    let on = |agent: usize, name| ForecastRunning { members: vec![(agent, cpu(4))], ..runs(name, 4, 40) };
+    let mut input =
+        cluster(4, vec![on(0, "ann"), on(1, "ann")], vec![waits("ann", 8), waits("bob", 3), waits("bob", 1)]);
+    let member = |count, cores| ForecastMember { slots: cpu(cores), count, admitted: None };
+    input.kinds.push(WorkloadKind { members: vec![member(1, 4), member(4, 2)], minimum: 5, queues: Arc::default() });
+    let skip = medians(&input);
+    assert_eq!(skip[1..], [0.0, 0.0]);
+    assert!(skip[0] >= 60.0, "{skip:?}");
+    input.backfill = BackfillMode::Easy;
+    input.running.iter_mut().for_each(|running| running.expected_seconds = Some(100));
+    input.waiting[2].expected_seconds = Some(10);
+    let easy = medians(&input);
+    assert_near(easy[0], 60.0);
+    assert_near(easy[2], 0.0);
+    input.backfill = BackfillMode::Nothing;
+    assert!(medians(&input)[1] >= 60.0, "nothing starts behind it");
+}
+
+#[test]
+fn a_workload_that_waits_for_the_limit_of_its_queue_holds_up_no_other() {
+    let mut input = cluster(2, vec![runs("ann", 1, 40)], vec![waits("ann", 8), waits("bob", 3), waits("bob", 3)]);
+    input.queue_limits = vec![cpu(2)];
+    input.running[0].queues = Arc::from([0]);
+    input.kinds.push(gang(1, 1, 2, &[0]));
+    for backfill in [BackfillMode::Nothing, BackfillMode::Skip, BackfillMode::Easy] {
+        input.backfill = backfill;
+        let found = medians(&input);
+        assert_near(found[0], 60.0);
+        assert_near(found[1], 0.0);
+    }
+}
+
+#[test]
+fn without_agents_nothing_is_known() {
+    let mut input = cluster(1, vec![], vec![waits("ann", 3)]);
+    input.agents[0].slots = SlotAmounts::default();
+    assert_eq!(input.forecast_starts(SEED, DRAWS), [StartForecast::Unknown(UnknownStart::NoAgents)]);
+}
+
+#[test]
+fn equal_owners_are_ordered_by_places_and_owners_join_in_time() {
+    // Owners without known shares have equal keys, so the places decide between them, also once bob's share is known.
+    let mut input = cluster(1, vec![], vec![waits("carl", 3), waits("ann", 3), waits("bob", 3), waits("ann", 3)]);
+    let mut shares = OwnerShares::new(&FairShareOptions::default(), &input.capacity, false);
+    let node = shares.add_node(0.5, EffectiveWeight::single(Weight::ONE));
+    shares.add_owner(owner("bob"), [node; 3]);
+    input.order = OwnerOrder::Shares(Arc::new(shares));
+    let found = medians(&input);
+    assert_near(found[0], 0.0);
+    assert_near(found[1], 10.0);
+    assert_near(found[3], 110.0);
+    assert_near(found[2], 210.0);
 }

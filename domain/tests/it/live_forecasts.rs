@@ -76,7 +76,7 @@ fn past() -> Vec<PastWorkload> {
         let start = later(-100 * HOUR - n);
         let kernel =
             LiveKernel { started_at: Some(start), submitted_at: Some(start), ..runs(&format!("{n}"), 1, None) };
-        PastWorkload::of(&workload(kernel, Some(start.plus_micros(HOUR * MICROS_PER_SECOND))), "default").unwrap()
+        PastWorkload::runs_of(&workload(kernel, Some(start.plus_micros(HOUR * MICROS_PER_SECOND))), "default").remove(0)
     };
     (0..20).rev().map(ended).collect()
 }
@@ -112,6 +112,7 @@ impl Cluster {
             running: running.iter().map(|members| PresentWorkload { members, queue: "default" }).collect(),
             waiting: waiting.iter().map(|(members, queue)| PresentWorkload { members, queue }).collect(),
             past: &self.past,
+            past_from: time(NOW),
             places: &FastMap::default(),
             learned_seconds: &|_| None,
             backfill: BackfillMode::Skip,
@@ -207,6 +208,45 @@ fn changes_of_a_workload_are_made_on_the_input() {
 
 #[test]
 fn a_workload_that_never_started_is_no_past() {
-    assert!(PastWorkload::of(&workload(kernel("w", 1), Some(later(0))), "default").is_none());
-    assert!(PastWorkload::of(&workload(runs("w", 1, None), None), "default").is_none(), "it has not ended");
+    assert!(PastWorkload::runs_of(&workload(kernel("w", 1), Some(later(0))), "default").is_empty());
+    assert!(PastWorkload::runs_of(&workload(runs("w", 1, None), None), "default").is_empty(), "it has not ended");
+}
+
+#[test]
+fn runs_of_a_session_that_was_started_again_are_different_workloads() {
+    let member = |name: &str, start: i64, end: i64| WorkloadMember {
+        kernel: Arc::new(LiveKernel {
+            gang_id: Some("same".to_owned()),
+            started_at: Some(later(start)),
+            submitted_at: Some(later(start)),
+            ..runs(name, 1, None)
+        }),
+        ended_at: Some(later(end)),
+    };
+    let members = [member("a", -1_000, -900), member("b", -1_000, -800), member("c", -500, -400)];
+    let workload = group_members(members).pop().unwrap();
+    let starts: Vec<Timestamp> =
+        PastWorkload::runs_of(&workload, "default").iter().map(|run| run.submitted_at).collect();
+    assert_eq!(starts, [later(-1_000), later(-500)]);
+}
+
+#[test]
+fn what_is_present_was_submitted_once() {
+    let mut cluster = Cluster::new();
+    // Two members wait and one runs; one more has ended, which is therefore no workload of the past.
+    let member = |kernel: LiveKernel, ended_at| WorkloadMember {
+        kernel: Arc::new(LiveKernel { gang_id: Some("same".to_owned()), ..kernel }),
+        ended_at,
+    };
+    let ended = group_members([member(runs("ended", 1, None), Some(later(-60)))]).pop().unwrap();
+    cluster.past.extend(PastWorkload::runs_of(&ended, "default"));
+    let present = group_members([
+        member(kernel("a", 1), None),
+        member(kernel("b", 1), None),
+        member(runs("c", 1, Some("n1")), None),
+    ]);
+    let present = present.into_iter().next().unwrap();
+    let input = cluster.input(std::slice::from_ref(&present), &[(present.clone(), "default")]);
+    assert_eq!(input.past.len(), 21, "the twenty of the past, and the present one");
+    assert_eq!(input.past.last().unwrap().place, 1, "an owner without a place is behind all that wait");
 }

@@ -20,7 +20,7 @@ pub struct StartForecastNode {
     p90: Option<DateTime>,
     /// The number of possible futures that were drawn.
     draws: u32,
-    /// The reason why nothing is known yet: `few_ended_jobs`, `does_not_fit`, `nothing_ends`, `too_large` or `low_coverage`; null if
+    /// The reason why nothing is known yet: `no_agents`, `few_ended_jobs`, `does_not_fit`, `nothing_ends`, `too_large` or `low_coverage`; null if
     /// the start is known.
     not_known_yet: Option<String>,
     /// The time at which the forecast was made.
@@ -41,6 +41,8 @@ pub struct HelpfulChangeNode {
     p50: DateTime,
     #[graphql(name = "p90")]
     p90: DateTime,
+    /// The time at which this was found.
+    as_of: DateTime,
 }
 
 /// The forecasts of a group as a whole, and how good they were.
@@ -79,9 +81,9 @@ impl From<ForecastView> for StartForecastNode {
 
 impl From<HelpfulChange> for HelpfulChangeNode {
     fn from(help: HelpfulChange) -> Self {
-        let HelpfulChange { change, queue, p10, p50, p90 } = help;
+        let HelpfulChange { change, queue, p10, p50, p90, as_of } = help;
         let [p10, p50, p90] = [p10, p50, p90].map(DateTime);
-        Self { change: change.to_owned(), queue, p10, p50, p90 }
+        Self { change: change.to_owned(), queue, p10, p50, p90, as_of: DateTime(as_of) }
     }
 }
 

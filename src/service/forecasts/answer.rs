@@ -33,7 +33,7 @@ pub struct ForecastView {
     pub p90: Option<Timestamp>,
     /// The number of possible futures that were drawn.
     pub draws: u32,
-    /// The reason why nothing is known yet: `few_ended_jobs`, `does_not_fit`, `nothing_ends`, `too_large` or `low_coverage`; absent if
+    /// The reason why nothing is known yet: `no_agents`, `few_ended_jobs`, `does_not_fit`, `nothing_ends`, `too_large` or `low_coverage`; absent if
     /// the start is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -58,6 +58,9 @@ pub struct HelpfulChange {
     pub p50: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     pub p90: Timestamp,
+    /// The time at which this was found.
+    #[schema(value_type = String, format = DateTime)]
+    pub as_of: Timestamp,
 }
 
 /// The forecasts of a group as a whole, and how good they were.

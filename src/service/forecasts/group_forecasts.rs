@@ -38,7 +38,7 @@ enum StoredStart {
 }
 
 impl GroupForecasts {
-    pub fn to_document(&self, quality: ForecastQuality) -> Result<String> {
+    pub fn to_document(&self) -> Result<String> {
         let stored = |start: &StartForecast| match start {
             StartForecast::Known(StartPercentiles { p10, p50, p90 }) => {
                 StoredStart::Known([p10, p50, p90].map(|at| at.micros()))
@@ -46,7 +46,7 @@ impl GroupForecasts {
             StartForecast::Unknown(reason) => StoredStart::Unknown(reason.as_str().to_owned()),
         };
         let starts = self.starts.iter().map(|(id, start)| (Arc::clone(id), stored(start))).collect();
-        let document = ForecastDocument { draws: self.draws, quality, starts };
+        let document = ForecastDocument { draws: self.draws, quality: self.quality, starts };
         serde_json::to_string(&document).map_err(|error| Error::failed("the forecasts were not written", error))
     }
 

@@ -41,7 +41,7 @@ pub(super) struct ForecastBase<'a> {
 
 /// The workloads that wait and can start, in the order of the group.
 pub(super) struct OrderedWaiting {
-    /// Their places among the assessed workloads.
+    /// As indices of the assessed workloads.
     pub workloads: Vec<usize>,
     /// The number of them that come before a new workload of an owner.
     places: FastMap<Member, u32>,
@@ -70,8 +70,7 @@ impl ForecastBase<'_> {
 
     pub fn order(&self) -> Result<OrderedWaiting> {
         let rows = &self.group.facts().rows;
-        let owners: BTreeSet<Member> = self.past.workloads.iter().map(|ended| ended.owner).collect();
-        let owners: Vec<Member> = owners.into_iter().filter(|owner| rows.user(*owner).is_some()).collect();
+        let owners: Vec<Member> = self.owners().into_iter().filter(|owner| rows.user(*owner).is_some()).collect();
         let reported = ReportedWorkloads::startable(self.assessed);
         let known = reported.len();
         let sequenced = reported.with_new(&owners, self.now).order(self.service, self.group, self.now, false)?;
@@ -111,6 +110,7 @@ impl ForecastBase<'_> {
             running,
             waiting,
             past: &self.past.workloads,
+            past_from: self.past.from,
             places: &ordered.places,
             learned_seconds: &learned,
             backfill: self.group.options.cycle.backfill_mode(),
@@ -119,16 +119,19 @@ impl ForecastBase<'_> {
         .forecast_input()
     }
 
+    /// The owners of all workloads that wait, run or have ended.
+    fn owners(&self) -> BTreeSet<Member> {
+        let present = self.assessed.workloads.iter().filter_map(|workload| workload.representative());
+        present.map(|kernel| kernel.owner).chain(self.past.workloads.iter().map(|ended| ended.owner)).collect()
+    }
+
     /// Shares decide the order only where the cycles of the group take it from a sequencer that compares usage.
     fn owner_order(&self) -> OwnerOrder {
         let group = self.group;
         if group.options.cycle.takes_turns() || !group.scheduler.compares_usage() {
             return OwnerOrder::Fixed;
         }
-        let present = self.assessed.workloads.iter().filter_map(|workload| workload.representative());
-        let owners: BTreeSet<Member> =
-            present.map(|kernel| kernel.owner).chain(self.past.workloads.iter().map(|ended| ended.owner)).collect();
-        let owners: Vec<Member> = owners.into_iter().collect();
+        let owners: Vec<Member> = self.owners().into_iter().collect();
         let is_progressive = group.options.sequence_mode == SequenceMode::Progressive;
         OwnerOrder::Shares(Arc::new(OwnerShares::of_group(group.facts(), &owners, is_progressive, self.now)))
     }

@@ -32,15 +32,15 @@ use self::outcomes::OutcomeChanges;
 use self::quality::{ForecastQuality, MAX_STARTS};
 use super::group::visible::VisibleGroup;
 use super::reported_workloads::{assessed_workloads, queue_of};
-use super::work::{run_blocking, run_to_completion};
+use super::work::{run_blocking, run_in_background};
 use super::{Caller, Error, LeasedWork, Result, Service};
-use crate::domain::forecast::{PastWorkload, StartForecast};
+use crate::domain::forecast::StartForecast;
 use crate::domain::ids::GroupKey;
 use crate::domain::time::{MICROS_PER_DAY, Timestamp};
-use crate::domain::workloads::{AssessedWorkloads, group_members};
+use crate::domain::workloads::AssessedWorkloads;
 use crate::store;
 
-/// The time for which ended workloads and outcomes count, in microseconds.
+/// The time for which ended workloads and outcomes count, in microseconds: four weeks.
 const PAST_MICROS: i64 = 28 * MICROS_PER_DAY;
 /// The number of ended kernels that count, those that were reported last.
 const MAX_PAST_KERNELS: u64 = 50_000;
@@ -52,19 +52,14 @@ impl Service {
         self.check_clock()?;
         let (service, work) = (Arc::clone(self), work.into());
         let group = self.group(&Caller::job(), &work.group)?;
-        run_to_completion(async move {
+        // A forecast takes seconds in a large group, which the threads of requests must not lose.
+        run_in_background(async move {
             let kernels = service.live_kernels(group.published()).await?;
             let now = service.clock().now();
-            let past = service.known_past(&group, now).await?;
-            let (assessed, mut made) = {
-                // The forecasts are those of all keys, so the permit counts for none.
-                let _permit = service.permits.acquire(None).await?;
-                run_blocking(|| {
-                    let assessed = assessed_workloads(group.published(), &kernels);
-                    let made = service.forecasts_of(&group, &assessed, &past, now)?;
-                    Ok::<_, Error>((assessed, made))
-                })?
-            };
+            let assessed = assessed_workloads(group.published(), &kernels);
+            let waits = assessed.workloads.iter().any(|workload| workload.counts().pending > 0);
+            let past = if waits { service.known_past(&group, now).await? } else { Arc::new(KnownPast::nothing(now)) };
+            let mut made = service.forecasts_of(&group, &assessed, &past, now)?;
             let changes = service.find_outcomes(group.key, &assessed, &made).await?;
             let counts = json!({"workloads": made.starts.len(), "started": changes.started.len()});
             let newest = service.newest_forecasts(&group).await?;
@@ -72,21 +67,23 @@ impl Service {
             if made.starts.is_empty() && changes.is_empty() && had_none {
                 return Ok(counts);
             }
-            made.quality = service.store_forecasts(&work, group.key, &made, &changes).await?;
-            service.forecasts.keep(group.key, Arc::new(made));
+            let outcomes = store::forecasts::load_outcomes(service.store().read(), group.key, MAX_STARTS).await?;
+            made.quality = ForecastQuality::of(&changes.last_outcomes(outcomes));
+            service.store_forecasts(&work, group.key, &made, &changes).await?;
+            service.forecasts.keep(group.key, Arc::new(made), now);
             Ok(counts)
         })
         .await
     }
 
-    /// Stores forecasts and outcomes. Returns how good forecasts are now.
     async fn store_forecasts(
         &self,
         work: &LeasedWork,
         group: GroupKey,
         made: &GroupForecasts,
         changes: &OutcomeChanges,
-    ) -> Result<ForecastQuality> {
+    ) -> Result<()> {
+        let document = made.to_document()?;
         let tx = self.store().begin().await?;
         // If the group is deleted at the same time, either the deletion finds these rows, or this write does not find the group.
         if !store::groups::prevent_deletion(&tx, &work.group).await? {
@@ -97,11 +94,10 @@ impl Service {
         store::forecasts::forget(&tx, group, &changes.gone.iter().collect::<Vec<_>>()).await?;
         store::forecasts::add_first(&tx, group, &changes.first).await?;
         store::forecasts::purge(&tx, group, made.as_of.plus_micros(-PAST_MICROS)).await?;
-        let quality = ForecastQuality::of(&store::forecasts::load_outcomes(&tx, group, MAX_STARTS).await?);
-        store::forecasts::save(&tx, group, made.as_of, made.to_document(quality)?).await?;
+        store::forecasts::save(&tx, group, made.as_of, document).await?;
         work.check_fence(&tx).await?;
         tx.commit().await.map_err(store::StoreError::from)?;
-        Ok(quality)
+        Ok(())
     }
 
     fn forecasts_of(
@@ -131,14 +127,7 @@ impl Service {
         }
         let since = now.plus_micros(-PAST_MICROS);
         let members = store::workloads::last_ended(self.store().read(), group.key, since, MAX_PAST_KERNELS).await?;
-        let workloads = run_blocking(|| {
-            let ended = group_members(members);
-            let past = ended.iter().filter_map(|of| PastWorkload::of(of, queue_of(group.facts(), of)));
-            let mut past: Vec<PastWorkload> = past.collect();
-            past.sort_by_key(|workload| workload.submitted_at);
-            past
-        });
-        let past = Arc::new(KnownPast { read_at: now, workloads });
+        let past = run_blocking(|| Arc::new(KnownPast::of(members, now, |of| queue_of(group.facts(), of))));
         self.forecasts.keep_past(group.key, Arc::clone(&past));
         Ok(past)
     }
@@ -153,7 +142,7 @@ impl Service {
             && let Some((as_of, document)) = store::forecasts::find(self.store().read(), group.key).await?
         {
             let read = run_blocking(|| GroupForecasts::of_document(as_of, &document))?;
-            self.forecasts.keep(group.key, Arc::new(read));
+            self.forecasts.keep(group.key, Arc::new(read), now);
         }
         Ok(self.forecasts.newest(group.key, now))
     }

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::group_forecasts::GroupForecasts;
+use super::quality::MAX_STARTS;
 use crate::domain::forecast::StartForecast;
 use crate::domain::ids::{GroupKey, UserId};
 use crate::domain::time::Timestamp;
 use crate::domain::workloads::{AssessedWorkloads, WorkloadMembers, WorkloadStatus, group_members};
 use crate::service::{Result, Service};
 use crate::store;
-use crate::store::forecasts::FirstForecast;
+use crate::store::forecasts::{FirstForecast, ForecastOutcome};
 
 /// The number of workloads of one run that are looked up among those that have ended. The others are in the next runs.
 const MAX_LOOKED_UP: usize = 2_000;
@@ -30,6 +31,18 @@ pub(super) struct OutcomeChanges {
 impl OutcomeChanges {
     pub fn is_empty(&self) -> bool {
         self.first.is_empty() && self.started.is_empty() && self.gone.is_empty()
+    }
+
+    /// The outcomes of the last starts: those that are stored, and those that are new.
+    pub fn last_outcomes(&self, stored: Vec<ForecastOutcome>) -> Vec<ForecastOutcome> {
+        let new = |(forecast, started_at): &(FirstForecast, Timestamp)| ForecastOutcome {
+            start: forecast.start,
+            started_at: *started_at,
+        };
+        let mut outcomes: Vec<ForecastOutcome> = self.started.iter().map(new).chain(stored).collect();
+        outcomes.sort_by_key(|outcome| std::cmp::Reverse(outcome.started_at));
+        outcomes.truncate(usize::try_from(MAX_STARTS).unwrap_or(usize::MAX));
+        outcomes
     }
 
     /// Sorts a forecast by the workload's start, if it has any.

@@ -185,7 +185,11 @@ impl Service {
         let item = ranked.item(group.facts(), &self.people(), ended).ok_or_else(unknown)?;
         // For a user's key, workloads of other users do not exist.
         caller.require_user(UserId(item.user_uuid)).map_err(|_| unknown())?;
-        let helps = if helps { Some(self.find_helps(&group, &item.workload_id).await?) } else { None };
+        let helps = match helps {
+            true if item.members.pending > 0 => Some(self.find_helps(&group, &item.workload_id).await?),
+            true => Some(Vec::new()),
+            false => None,
+        };
         let item = item.with_forecast(self.newest_forecasts(&group).await?.as_deref());
         Ok(WorkloadItem { kernel_ids: Some(ranked.kernel_ids()), helps, ..item })
     }

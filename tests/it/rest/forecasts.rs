@@ -109,6 +109,8 @@ on_both! {
         // Jobs that run for two months.
         let long: Vec<Value> = (0..20).map(|n| ran(&format!("long {n}"), "4", -90_000 - n, -1_000 - n)).collect();
         report(&server, &long).await;
+        // The past is read again each minute.
+        server.clock.set(&later(1).to_string());
         let larger = waits("large", "5", &json!({}));
         let partly = waits("partly", "1", &json!({"gang_min": 2}));
         report(&server, &[larger, partly]).await;
@@ -165,6 +167,7 @@ on_both! {
         assert_eq!((&summary["starts"], &summary["inside"], &summary["shown"]), (&json!(50), &json!(0), &json!(false)), "{summary}");
         assert_eq!(summary["not_known_yet"], json!({"low_coverage": 1}), "{summary}");
         assert_eq!(forecast(&server, "next").await["not_known_yet"], "low_coverage");
+        assert_eq!(server.get(&group("/workloads/next?helps=true")).await["helps"], json!([]));
     }
 
     async fn all_interfaces_show_the_same_forecast(db: TestDb) {
@@ -206,6 +209,29 @@ on_both! {
         assert_eq!(forecast(&server, "next").await, next, "with its age");
         server.clock.set(&later(11).to_string());
         assert_eq!(forecast(&server, "next").await, Value::Null, "too old");
+    }
+
+    async fn a_clock_that_was_set_back_hides_no_new_forecast(db: TestDb) {
+        let server = busy(db).await;
+        report(&server, &[waits("next", "4", &json!({}))]).await;
+        make_forecasts(&server).await;
+        server.clock.set(&later(-30).to_string());
+        assert_eq!(forecast(&server, "next").await, Value::Null, "it is of a time that has not come");
+        make_forecasts(&server).await;
+        assert_eq!(forecast(&server, "next").await["as_of"], json!(later(-30)));
+    }
+
+    async fn a_workload_that_cannot_start_as_it_is_may_be_helped(db: TestDb) {
+        let server = busy(db).await;
+        report(&server, &[waits("large", "6", &json!({}))]).await;
+        make_forecasts(&server).await;
+        let large = server.get(&group("/workloads/large?helps=true")).await;
+        assert_eq!(large["forecast"]["not_known_yet"], "does_not_fit");
+        let helps = large["helps"].as_array().unwrap();
+        assert_eq!((helps.len(), &helps[0]["change"], &helps[0]["as_of"]), (1, &json!("half_slots"), &json!(NOW)), "{large}");
+        let key = create_key(&server, Role::User, Some("alice")).await;
+        let own = server.call_as(&key, "GET", &group("/workloads/large?helps=true"), None).await.json(200);
+        assert_eq!(own["helps"], large["helps"]);
     }
 
     async fn changes_that_help_are_those_with_an_earlier_start(db: TestDb) {

@@ -71,7 +71,8 @@ impl ReplaySimulation<'_> {
                 place: places.get(&of.owner).copied().unwrap_or(u32::MAX / 4),
             }
         });
-        let past = past.collect();
+        let past: Vec<PastSubmission> = past.collect();
+        let past_from = past.first().map(|submission| submission.submitted_at);
         let running = self.running.iter().map(|(job, running)| self.forecast_running(*job, *running)).collect();
         let input = ForecastInput {
             now: self.now,
@@ -81,6 +82,7 @@ impl ReplaySimulation<'_> {
             kinds: kinds.kinds,
             running,
             waiting,
+            past_from: past_from.unwrap_or(self.now),
             past,
             run_times,
             backfill,

@@ -13,11 +13,11 @@ export function Helps({ group, workload }: { group: string; workload: Workload }
   return (
     <Shown answer={answer}>
       {(data) => {
-        const { helps, forecast } = data.workload ?? {};
-        if (!helps || helps.length === 0) return <p role="status">Neither half of what it asks for, half the time, another queue nor the first place would let it start earlier.</p>;
+        const helps = data.workload?.helps ?? [];
+        if (helps.length === 0) return <p role="status">Half of what it asks for, half the time, another queue and the first place were tried. As far as is known, none would let it start earlier.</p>;
         return (
           <ul class="small" aria-label={`What would help ${workload.workload_id}`}>
-            {helps.map((help) => <li key={`${help.change} ${help.queue ?? ""}`}>{helpInWords(help, forecast?.as_of ?? help.p10)}</li>)}
+            {helps.map((help) => <li key={`${help.change} ${help.queue ?? ""}`}>{helpInWords(help)}</li>)}
           </ul>
         );
       }}

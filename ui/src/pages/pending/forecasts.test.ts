@@ -13,8 +13,8 @@ it("a start is the median with its interval, or the reason why it is not known",
 });
 
 it("a change that helps has its own times", () => {
-  expect(helpInWords({ ...times, change: "half_slots", queue: null }, AS_OF)).toBe("With half of what it asks for: in 40 min (5 min to 2.0 h)");
-  expect(helpInWords({ ...times, change: "queue", queue: "wide" }, AS_OF)).toBe("In the queue wide: in 40 min (5 min to 2.0 h)");
+  expect(helpInWords({ ...times, change: "half_slots", queue: null, as_of: AS_OF })).toBe("With half of what it asks for: in 40 min (5 min to 2.0 h)");
+  expect(helpInWords({ ...times, change: "queue", queue: "wide", as_of: AS_OF })).toBe("In the queue wide: in 40 min (5 min to 2.0 h)");
 });
 
 it("the quality says how many starts were in time", () => {

@@ -26,8 +26,9 @@ export interface Quality {
 }
 
 const UNKNOWN: Record<string, string> = {
+  no_agents: "Not known yet: no node is known.",
   few_ended_jobs: "Not known yet: too few jobs have ended here.",
-  does_not_fit: "Not as it is.",
+  does_not_fit: "Not as it is, or as it is reported so far.",
   nothing_ends: "Not within four weeks, as far as is known.",
   too_large: "Not known yet: too much would happen before it.",
   low_coverage: "Not known yet: the last forecasts of this group were wrong.",
@@ -57,9 +58,9 @@ export function startInWords(forecast: Forecast | null): string {
 }
 
 /** A change of a workload, with the start that it would have. */
-export function helpInWords(help: Percentiles & { change: string; queue: string | null }, from: string): string {
+export function helpInWords(help: Percentiles & { change: string; queue: string | null; as_of: string }): string {
   const change = help.queue === null ? (CHANGES[help.change] ?? help.change) : `In the queue ${help.queue}`;
-  return `${change}: ${timesInWords(help, from)}`;
+  return `${change}: ${timesInWords(help, help.as_of)}`;
 }
 
 /** How good the last forecasts were. */

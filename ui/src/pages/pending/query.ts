@@ -39,8 +39,7 @@ export const WHAT_IF = graphql(`
 export const HELPS = graphql(`
   query WorkloadHelps($group: String!, $workload: String!) {
     workload(resource_group: $group, workload_id: $workload, helps: true) {
-      forecast { p50 as_of }
-      helps { change queue p10 p50 p90 }
+      helps { change queue p10 p50 p90 as_of }
     }
   }
 `);
