@@ -42,7 +42,8 @@ enum KeysCommand {
 
 #[derive(Args)]
 struct CreateArgs {
-    /// admin (everything), scheduler (ingest, sequence, reclaim plans, read), viewer (read) or user (own rows)
+    /// admin (everything), scheduler (ingest, sequence, reclaim plans, read), connector (ingest, sequence, agents, tree of people),
+    /// viewer (read) or user (own rows)
     #[arg(long, value_parser = parse_role)]
     role: Role,
     /// The purpose of the key; it names the holder in the audit log

@@ -38,6 +38,7 @@ mod openapi;
 pub mod owner;
 mod part;
 pub mod paths;
+pub mod people_tree;
 pub mod problem;
 pub mod projects;
 pub mod queues;

@@ -18,9 +18,9 @@ use super::state::{ApiState, RequestLimits};
 use super::{
     agents, audit, audit_log, capacity_days, configuration, connectors, cycle, cycle_plans, decay_weights, division,
     doctor, domains, explain, fair_share_history, fair_share_simulations, fair_share_status, fair_share_weights,
-    fairness, forecasts, health, job_runs, jobs, kernels, keys, metadata, metrics, occupancy, projects, queues,
-    reclaim, reclaim_plans, resource_groups, scheduler_options, sequence, shadow_report, usage_buckets, usage_gaps,
-    usage_histories, usage_records, usage_report, users, whoami, workloads,
+    fairness, forecasts, health, job_runs, jobs, kernels, keys, metadata, metrics, occupancy, people_tree, projects,
+    queues, reclaim, reclaim_plans, resource_groups, scheduler_options, sequence, shadow_report, usage_buckets,
+    usage_gaps, usage_histories, usage_records, usage_report, users, whoami, workloads,
 };
 use crate::service::Service;
 use crate::service::jobs::JobControl;
@@ -76,6 +76,7 @@ pub(super) const USUAL_ENDPOINTS: EndpointPart = part![
     usage_report::report_groups,
     connectors::list,
     connectors::put,
+    people_tree::put,
     shadow_report::get,
     jobs::list,
     jobs::trust_clock,

@@ -86,7 +86,7 @@ impl Service {
         spec: AgentSpec,
         reason: Option<String>,
     ) -> Result<(StoredAgent, bool)> {
-        caller.require_admin()?;
+        caller.require_connector()?;
         check_name(&agent_id).map_err(|e| Error::invalid_name("/agent_id", e))?;
         Error::refuse(spec.faults())?;
         let change = async move |session: &mut GroupTransaction| {
@@ -123,7 +123,7 @@ impl Service {
         specs: BTreeMap<String, AgentSpec>,
         reason: Option<String>,
     ) -> Result<()> {
-        caller.require_admin()?;
+        caller.require_connector()?;
         for agent_id in specs.keys() {
             check_name(agent_id).map_err(|e| Error::invalid_name("/agent_id", e))?;
         }

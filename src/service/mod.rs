@@ -31,6 +31,7 @@ pub mod metadata;
 pub mod occupancy;
 mod past_days;
 pub mod people;
+pub mod people_tree;
 pub mod plans;
 pub mod queues;
 pub mod rank_movement;

@@ -1,6 +1,6 @@
 //! The targets of audit entries: weights, options, projects and queues by their names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::SelectStatement;
@@ -44,21 +44,57 @@ pub async fn last(
     targets: &[String],
 ) -> Result<BTreeMap<String, ChangeAuthor>> {
     let mut authors = BTreeMap::new();
-    let place = [(Column::ResourceGroup, group.into())];
     for part in targets.chunks(bulk::MAX_IDS) {
-        let newest: Vec<(String, i64)> = Entity::find()
-            .select_only()
-            .column(Column::Target)
-            .column_as(Column::AuditId.max(), "newest")
-            .filter(bulk::one_of_place(db, &place, Column::Target, part.iter().cloned()))
-            .group_by(Column::Target)
-            .into_tuple()
-            .all(db)
-            .await?;
+        let newest = newest_entries(db, group, part).await?;
         let heads = authors_of(db, newest.iter().map(|(_, id)| *id)).await?;
         authors.extend(newest.into_iter().filter_map(|(target, id)| Some((target, heads.get(&id)?.clone()))));
     }
     Ok(authors)
+}
+
+/// The names among `targets` whose last change is an entry with this action. Takes two statements for each 30,000 targets.
+#[tracing::instrument(
+    name = "db.audit_targets.last_changed_by",
+    level = "debug",
+    skip_all,
+    fields(group),
+    err(level = "debug")
+)]
+pub async fn last_changed_by(
+    db: &impl ConnectionTrait,
+    group: &str,
+    targets: &[String],
+    action: &str,
+) -> Result<BTreeSet<String>> {
+    use audit_entry::Column as Entry;
+    let mut changed = BTreeSet::new();
+    for part in targets.chunks(bulk::MAX_IDS) {
+        let newest = newest_entries(db, group, part).await?;
+        let ids: BTreeSet<i64> = newest.iter().map(|(_, id)| *id).collect();
+        let of_action: Vec<i64> = audit_entry::Entity::find()
+            .select_only()
+            .column(Entry::Id)
+            .filter(bulk::one_of(db, Entry::Id, ids.into_iter()))
+            .filter(Entry::Action.eq(action))
+            .into_tuple()
+            .all(db)
+            .await?;
+        let of_action: BTreeSet<i64> = of_action.into_iter().collect();
+        changed.extend(newest.into_iter().filter(|(_, id)| of_action.contains(id)).map(|(target, _)| target));
+    }
+    Ok(changed)
+}
+
+/// The last entry about each of `targets` that has one.
+async fn newest_entries(db: &impl ConnectionTrait, group: &str, targets: &[String]) -> Result<Vec<(String, i64)>> {
+    let place = [(Column::ResourceGroup, group.into())];
+    let newest = Entity::find()
+        .select_only()
+        .column(Column::Target)
+        .column_as(Column::AuditId.max(), "newest")
+        .filter(bulk::one_of_place(db, &place, Column::Target, targets.iter().cloned()))
+        .group_by(Column::Target);
+    Ok(newest.into_tuple().all(db).await?)
 }
 
 async fn authors_of(db: &impl ConnectionTrait, ids: impl Iterator<Item = i64>) -> Result<BTreeMap<i64, ChangeAuthor>> {

@@ -65,7 +65,7 @@ impl ExplainQueries {
             Some(JsonString(input)) => {
                 let (body, key) = (input.to_string(), caller.key_id);
                 let group = service.group(&caller, &resource_group)?;
-                caller.require_scheduler()?;
+                caller.require_reporter()?;
                 if input.get("forecast") == Some(&true.into()) {
                     service.read_forecasts_soon(&group);
                 }

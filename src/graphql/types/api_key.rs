@@ -17,6 +17,8 @@ pub enum KeyRole {
     Admin,
     /// Report, ask for orders and plans, read.
     Scheduler,
+    /// Report, ask for orders, set agents and bring the tree of people.
+    Connector,
     /// Read.
     Viewer,
     /// Read one user's own rows.
@@ -28,6 +30,7 @@ impl From<KeyRole> for Role {
         match role {
             KeyRole::Admin => Self::Admin,
             KeyRole::Scheduler => Self::Scheduler,
+            KeyRole::Connector => Self::Connector,
             KeyRole::Viewer => Self::Viewer,
             KeyRole::User => Self::User,
         }
@@ -39,7 +42,7 @@ impl From<KeyRole> for Role {
 #[graphql(rename_fields = "snake_case")]
 pub struct ApiKey {
     pub key_id: Uuid,
-    /// `admin`, `scheduler`, `viewer` or `user`.
+    /// `admin`, `scheduler`, `connector`, `viewer` or `user`.
     pub role: String,
     pub label: String,
     /// The user whose rows a key with the role `user` may see.

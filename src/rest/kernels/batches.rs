@@ -91,7 +91,7 @@ struct UnderWay {
 impl IngestBatches {
     /// Fails if the caller may not ingest, or the group does not exist.
     pub fn new(service: Arc<Service>, caller: Caller, group: String, counting: RowCounting) -> Result<Self> {
-        caller.require_scheduler()?;
+        caller.require_reporter()?;
         let profile = service.group(&caller, &group)?;
         let slot_names = caller.slot_name_source(&group);
         Ok(Self {

@@ -21,7 +21,7 @@ use crate::service::{Error, Role};
 }))]
 pub struct KeyView {
     pub id: Uuid,
-    /// `admin`, `scheduler`, `viewer` or `user`.
+    /// `admin`, `scheduler`, `connector`, `viewer` or `user`.
     pub role: String,
     #[schema(value_type = String)]
     pub label: Arc<str>,
@@ -80,7 +80,7 @@ pub struct CreatedKey {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"role": "scheduler", "label": "slurm bridge", "expires_at": "2027-01-01T00:00:00Z"}))]
 pub struct KeyRequest {
-    /// `admin`, `scheduler`, `viewer` or `user`.
+    /// `admin`, `scheduler`, `connector`, `viewer` or `user`.
     pub role: String,
     pub label: String,
     /// Required for, and only for, the role `user`: this or `user`.
@@ -89,7 +89,7 @@ pub struct KeyRequest {
     pub user: Option<String>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Timestamp>,
-    /// The only resource groups that it reaches, which need not be there yet; absent or `null`: all.
+    /// The only resource groups that it reaches, which need not be there yet; absent or `null`: all. Required for the role `connector`.
     pub resource_groups: Option<Vec<String>>,
 }
 

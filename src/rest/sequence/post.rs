@@ -36,7 +36,7 @@ pub async fn handle(
     PathParams(path): PathParams<GroupPath>,
     request: Request,
 ) -> Result<Response> {
-    caller.require_scheduler()?;
+    caller.require_reporter()?;
     // New slot names are counted for an existing group only, not for one that a request invents.
     let group = service.group(&caller, &path.rg)?;
     let source = caller.slot_name_source(&group.name);

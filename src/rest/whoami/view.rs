@@ -20,7 +20,7 @@ pub struct WhoAmI {
     pub key_id: Option<Uuid>,
     /// How the audit log names it.
     pub label: String,
-    /// `admin`, `scheduler`, `viewer` or `user`.
+    /// `admin`, `scheduler`, `connector`, `viewer` or `user`.
     pub role: &'static str,
     /// The user whose rows it may see, for the role `user`.
     pub user_uuid: Option<Uuid>,

@@ -111,7 +111,7 @@ impl Service {
         cluster: String,
         report: ConnectorReport,
     ) -> Result<StoredRound> {
-        caller.require_scheduler()?;
+        caller.require_reporter()?;
         report.check(&cluster)?;
         let group = self.group(&caller, &report.resource_group)?;
         let service = Arc::clone(self);

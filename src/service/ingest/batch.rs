@@ -165,7 +165,7 @@ impl Service {
         group: &str,
         delivery: ReportDelivery,
     ) -> Result<IngestResult> {
-        caller.require_scheduler()?;
+        caller.require_reporter()?;
         let part = PendingDelivery { caller: caller.clone(), delivery };
         let (service, group) = (Arc::clone(self), group.to_owned());
         run_to_completion(async move { enqueue(&service, &group, part).await }).await

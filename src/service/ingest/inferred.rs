@@ -42,7 +42,7 @@ impl Service {
         err(level = "debug")
     )]
     pub async fn check_snapshot(&self, caller: &Caller, group: &str, taken_at: Timestamp) -> Result<()> {
-        caller.require_scheduler()?;
+        caller.require_reporter()?;
         self.group(caller, group)?;
         if taken_at > self.clock().now().plus_micros(MAX_AHEAD_SECONDS * MICROS_PER_SECOND) {
             return Err(Error::about("/taken_at", "out_of_range", "lies ahead of the server's clock"));
@@ -68,7 +68,7 @@ impl Service {
         snapshot: RunningSnapshot,
         present: HashSet<KernelId>,
     ) -> Result<Vec<KernelId>> {
-        caller.require_scheduler()?;
+        caller.require_reporter()?;
         let by = caller.clone();
         let change = async move |session: &mut GroupTransaction| {
             let before = session.state().group.snapshot_at;

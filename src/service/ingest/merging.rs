@@ -223,7 +223,7 @@ impl Service {
         rehearsal: &mut DryRunKernels,
         batch: Vec<IncomingReport>,
     ) -> Result<Vec<RefusedReport>> {
-        caller.require_scheduler()?;
+        caller.require_reporter()?;
         let group_snapshot = self.group(caller, group)?;
         let split = batch.into_iter().map(|incoming| incoming.split(0)).enumerate();
         let (mut names, mut reports): (Vec<NamedOwner>, IndexedReports) =

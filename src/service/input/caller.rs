@@ -17,6 +17,8 @@ pub enum Role {
     Admin,
     /// Ingest, sequence, reclaim plans, read.
     Scheduler,
+    /// Ingest, sequence, rounds of a connector, agents, the tree of people.
+    Connector,
     /// Read.
     Viewer,
     /// Read one user's own rows.
@@ -24,12 +26,13 @@ pub enum Role {
 }
 
 impl Role {
-    pub const ALL: [Self; 4] = [Self::Admin, Self::Scheduler, Self::Viewer, Self::User];
+    pub const ALL: [Self; 5] = [Self::Admin, Self::Scheduler, Self::Connector, Self::Viewer, Self::User];
 
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Admin => "admin",
             Self::Scheduler => "scheduler",
+            Self::Connector => "connector",
             Self::Viewer => "viewer",
             Self::User => "user",
         }
@@ -40,6 +43,9 @@ impl Role {
         match self {
             Self::Admin => "May do everything.",
             Self::Scheduler => "May report, ask for orders and plans, and read everything.",
+            Self::Connector => {
+                "May report, ask for orders, set agents and bring the tree of people, in the resource groups of its key."
+            }
             Self::Viewer => "May read everything.",
             Self::User => "May read one user's own rows.",
         }
@@ -68,9 +74,19 @@ impl CallerAccess {
         self.require(&[Role::Admin])
     }
 
-    /// Checks the right to ingest and to order workloads.
+    /// Checks the right to ask for plans, and to read what follows from them.
     pub fn require_scheduler(self) -> Result<()> {
         self.require(&[Role::Admin, Role::Scheduler])
+    }
+
+    /// Checks the right to ingest and to order workloads.
+    pub fn require_reporter(self) -> Result<()> {
+        self.require(&[Role::Admin, Role::Scheduler, Role::Connector])
+    }
+
+    /// Checks the right to set agents and to bring the tree of people.
+    pub fn require_connector(self) -> Result<()> {
+        self.require(&[Role::Admin, Role::Connector])
     }
 
     /// Checks the right to read data that is not about one user.
@@ -85,14 +101,17 @@ impl CallerAccess {
 
     /// The only user whose rows may be seen; `None` for all users.
     pub fn only_user(self) -> Option<UserId> {
-        // A key with the role `user` but without a user sees no rows.
-        (self.role == Role::User).then(|| self.user.unwrap_or(UserId(Uuid::nil())))
+        // A key with the role `user` but without a user sees no rows, and neither does a connector.
+        matches!(self.role, Role::User | Role::Connector).then(|| self.user.unwrap_or(UserId(Uuid::nil())))
     }
 
     /// Refuses data about `user` to the key of another user.
     pub fn require_user(self, user: UserId) -> Result<()> {
         match self.only_user() {
-            Some(own) if own != user => Err(Error::Forbidden("the key may only see its own user's rows".to_owned())),
+            Some(own) if own != user => Err(Error::Forbidden(match self.role {
+                Role::Connector => "a key with the role connector may not see rows of users".to_owned(),
+                _ => "the key may only see its own user's rows".to_owned(),
+            })),
             _ => Ok(()),
         }
     }
@@ -192,9 +211,19 @@ impl Caller {
         self.access().require_admin()
     }
 
-    /// Checks the right to ingest and to order workloads.
+    /// Checks the right to ask for plans, and to read what follows from them.
     pub fn require_scheduler(&self) -> Result<()> {
         self.access().require_scheduler()
+    }
+
+    /// Checks the right to ingest and to order workloads.
+    pub fn require_reporter(&self) -> Result<()> {
+        self.access().require_reporter()
+    }
+
+    /// Checks the right to set agents and to bring the tree of people.
+    pub fn require_connector(&self) -> Result<()> {
+        self.access().require_connector()
     }
 
     /// Checks the right to read data that is not about one user.

@@ -62,6 +62,10 @@ impl Service {
             return Err(Error::about("/expires_at", "expired", "has passed already"));
         }
         let groups = new.groups.map(check_groups).transpose()?;
+        if new.role == Role::Connector && groups.is_none() {
+            let detail = "is missing: a key with the role `connector` is for the resource groups of its cluster";
+            return Err(Error::about("/resource_groups", "missing_field", detail));
+        }
         let mut bytes = [0u8; 32];
         random::secret(&mut bytes).map_err(|e| Error::failed("there is no randomness", e))?;
         let text = format!("{KEY_PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));

@@ -219,7 +219,7 @@ impl Service {
         group: VisibleGroup,
         input: SequenceInput<'a>,
     ) -> Result<SequencedWorkloads<'a>> {
-        caller.require_scheduler()?;
+        caller.require_reporter()?;
         let names_all = caller.require_all_groups().is_ok();
         let sequenced = self.order_with_names(group, input, self.clock().now(), names_all)?;
         if let Some(comparison) = &sequenced.comparison {

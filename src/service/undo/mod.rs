@@ -20,6 +20,7 @@ use super::group::changes::record::ChangeRecord;
 use super::group::transaction::GroupTransaction;
 use super::input::error::PresentState;
 use super::input::warning::InputWarning;
+use super::people_tree;
 use super::what_if::APPLY;
 use super::work::run_to_completion;
 use super::{Caller, Error, Result, Service};
@@ -131,7 +132,7 @@ impl RecordedChanges {
                 Self { options: OptionsMove::read(before, after), ..all }
             }
             "queues.put" => Self { queues: QueueMoves::of_names(before, after)?, ..all },
-            APPLY | UNDO_ACTION => Self {
+            APPLY | UNDO_ACTION | people_tree::ACTION => Self {
                 weights: WeightMoves::read(&before["weights"], &after["weights"])?,
                 domain_assignments: DomainMoves::read(&before["projects"], &after["projects"])?,
                 options: OptionsMove::read(before, after),

@@ -84,7 +84,7 @@ on_both! {
             "--expires: `expires_at` has passed already"
         );
         for (args, part) in [
-            (&["--role", "root", "--label", "x"][..], "a role is one of admin, scheduler, viewer, user"),
+            (&["--role", "root", "--label", "x"][..], "a role is one of admin, scheduler, connector, viewer, user"),
             (&["--role", "user", "--label", "x", "--user", " bob"], "must have 1 to 255 characters"),
             (&["--role", "user", "--label", "x", "--user", "bob", "--group", "a/b"], "must have 1 to 64 characters"),
             (&["--role", "admin", "--label", "x", "--expires", "0d"], "from 1s to 36500d"),

@@ -116,6 +116,10 @@ fn requests(operation: &str, foreign: &Foreign) -> (bool, Vec<(String, Option<Va
         }
         "get_doctor" => (open, alone("/doctor")),
         "get_metadata" => (open, alone("/metadata")),
+        "put_people_tree" => (
+            refused,
+            with_body("/people-tree", json!({"resource_group": GROUP, "domains": [{"domain_name": "research"}]})),
+        ),
         "list_domains" => (refused, alone("/domains")),
         "get_domain" => (refused, alone("/domains/research")),
         "put_domain" => (refused, with_body("/domains/research", json!({"display_name": "mine"}))),

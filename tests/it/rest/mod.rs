@@ -34,6 +34,7 @@ mod messages;
 mod metadata;
 mod operations;
 mod people;
+mod people_tree;
 mod permits;
 mod placement_rules;
 mod progressive;

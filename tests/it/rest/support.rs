@@ -166,7 +166,9 @@ pub fn group(path: &str) -> String {
 
 pub async fn create_key(fixture: &Fixture, role: Role, user: Option<&str>) -> String {
     let user = user.map(|name| UserId(id(name)));
-    let new = NewKey { role, label: role.as_str().to_owned(), user, expires_at: None, groups: None };
+    // A connector is for the group of its cluster.
+    let groups = (role == Role::Connector).then(|| vec![GROUP.to_owned()]);
+    let new = NewKey { role, label: role.as_str().to_owned(), user, expires_at: None, groups };
     fixture.service.create_key(admin(), new).await.unwrap().0
 }
 

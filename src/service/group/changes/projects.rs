@@ -30,7 +30,7 @@ impl DomainAssignment {
     }
 
     /// The project in this domain. Reports that are older than the move do not move it back.
-    fn take(&self, project: &Project, now: Timestamp) -> Project {
+    pub fn take(&self, project: &Project, now: Timestamp) -> Project {
         let mut project = project.clone();
         if project.domain_name != self.domain_name {
             project.domain_name = Arc::clone(&self.domain_name);

@@ -21,10 +21,15 @@ pub struct ChangeRecord {
 impl ChangeRecord {
     /// Notes the change of one weight, project or queue.
     pub fn note(&mut self, kind: &str, target: &str, before: Value, after: Value) {
+        self.note_under(kind, target, target.to_owned(), before, after);
+    }
+
+    /// Notes a change that the audit log finds by another name than the one of its item.
+    pub fn note_under(&mut self, kind: &str, item: &str, target: String, before: Value, after: Value) {
         for (side, value) in [(&mut self.before, before), (&mut self.after, after)] {
-            side.entry(kind).or_insert_with(|| json!({}))[target] = value;
+            side.entry(kind).or_insert_with(|| json!({}))[item] = value;
         }
-        self.targets.insert(target.to_owned());
+        self.targets.insert(target);
     }
 
     /// Notes the options before and after, unless they are the same.
