@@ -12,10 +12,11 @@ use super::fault::RoundFault;
 use super::outcome::{RoundOutcome, WriteMode};
 use super::report_spool::{ReportSpool, SpooledReports};
 use super::scheduler::{QueueReading, SchedulerConnector, WriteAim, WritePlan};
-use super::server::{FairShareServer, OrderRequest, ServerFailure, ServerOrder, WorkloadRow};
+use super::server::{FairShareServer, OrderRequest, PinnedValue, ServerFailure, ServerOrder, TreeAnswer, WorkloadRow};
 use super::state_file::ConnectorState;
 use crate::domain::time::{MICROS_PER_DAY, Timestamp};
 use crate::service::Clock;
+use crate::service::people_tree::tree::PeopleTree;
 
 /// The longest time that the accounting is read again because of rows that were not taken. Without a bound, one row that can never
 /// be taken would make each reading longer than the one before.
@@ -68,8 +69,14 @@ pub struct RoundRunner<C, F> {
     state: ConnectorState,
     spool: ReportSpool,
     due: DueReadings,
-    /// True if the key may set agents; `None` until the server has answered.
-    may_set_agents: Option<bool>,
+    /// True if the key may set agents and bring the tree of people; `None` until the server has answered.
+    has_full_rights: Option<bool>,
+    /// The tree of people that the server does not have yet.
+    waiting_tree: Option<PeopleTree>,
+    /// False once the server or the key was found not to take trees.
+    brings_trees: bool,
+    /// The number of values that admins have set beside the last tree.
+    pinned_values: usize,
     /// True while the server compares orders and keeps the status, as far as is known.
     compares_orders: bool,
     keeps_status: bool,
@@ -80,7 +87,6 @@ impl<C: SchedulerConnector, F> RoundRunner<C, F> {
         let state = ConnectorState::load(&settings.state_dir)?;
         let spool = ReportSpool::new(&settings.state_dir, settings.spool_max_bytes);
         let due = DueReadings::default();
-        let (may_set_agents, compares_orders, keeps_status) = (None, true, true);
         Ok(Self {
             scheduler,
             server,
@@ -89,9 +95,12 @@ impl<C: SchedulerConnector, F> RoundRunner<C, F> {
             state,
             spool,
             due,
-            may_set_agents,
-            compares_orders,
-            keeps_status,
+            has_full_rights: None,
+            waiting_tree: None,
+            brings_trees: true,
+            pinned_values: 0,
+            compares_orders: true,
+            keeps_status: true,
         })
     }
 
@@ -183,6 +192,7 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
         if now >= self.due.setup {
             let read = self.scheduler.read_setup().await;
             self.due.setup = now + self.next_reading(self.settings.tree_interval, &read);
+            self.waiting_tree = self.scheduler.take_people_tree().or(self.waiting_tree.take());
             outcome.errors.extend(read.err());
         }
         if now >= self.due.kernels {
@@ -260,8 +270,10 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
         if read.is_ok() { interval } else { interval.min(self.settings.accounting_interval) }
     }
 
-    /// Reports what waits, and sets agents.
+    /// Brings the tree of people, reports what waits, and sets agents. The tree comes first, because reports count for the domains in
+    /// which it has the projects.
     async fn send_reports(&mut self, outcome: &mut RoundOutcome) -> Result<(), ServerFailure> {
+        self.bring_tree(outcome).await?;
         self.deliver_reports(outcome).await?;
         self.report_agents(outcome).await
     }
@@ -298,19 +310,66 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
         self.spool.clear().map_err(|error| refused_by_disk(self.disk_fault(&error)))
     }
 
+    /// True if the key may set agents and bring the tree of people.
+    async fn has_full_rights(&mut self) -> Result<bool, ServerFailure> {
+        let known = match self.has_full_rights {
+            Some(known) => known,
+            None => self.server.key_rights().await?.is_of_connector(),
+        };
+        self.has_full_rights = Some(known);
+        Ok(known)
+    }
+
+    /// Brings the tree of people that waits, if the key may. A tree that is refused does not end the round: reports and orders go on
+    /// with the people that the server has.
+    async fn bring_tree(&mut self, outcome: &mut RoundOutcome) -> Result<(), ServerFailure> {
+        if !self.brings_trees || self.waiting_tree.is_none() {
+            return Ok(());
+        }
+        if !self.has_full_rights().await? {
+            tracing::warn!("the key may not bring the tree of people, which needs the role connector");
+            self.brings_trees = false;
+            return Ok(());
+        }
+        let Some(tree) = self.waiting_tree.take() else { return Ok(()) };
+        match self.server.put_people_tree(&tree).await {
+            Ok(answer) => self.log_tree(&answer),
+            Err(ServerFailure::Refused { code, detail }) if code == "unknown_path" => {
+                tracing::warn!(detail, "the server takes no tree of people");
+                self.brings_trees = false;
+            }
+            Err(refused @ ServerFailure::Refused { .. }) => outcome.errors.push(refused.into_fault()),
+            Err(away) => {
+                self.waiting_tree = Some(tree);
+                return Err(away);
+            }
+        }
+        Ok(())
+    }
+
+    fn log_tree(&mut self, answer: &TreeAnswer) {
+        let TreeAnswer { set, unset, moved, created, pinned } = answer;
+        if set + unset + moved + created > 0 {
+            tracing::info!(set, unset, moved, created, "the tree of people has changed");
+        }
+        // The same values stay in each round.
+        if pinned.len() != self.pinned_values {
+            for PinnedValue { target_id, target_name, key, from, to } in pinned {
+                let target = target_name.as_ref().unwrap_or(target_id);
+                tracing::warn!(target, key, ?from, ?to, "a value that was set by hand stays");
+            }
+            self.pinned_values = pinned.len();
+        }
+    }
+
     /// Sets the agents, if the key may.
     async fn report_agents(&mut self, outcome: &mut RoundOutcome) -> Result<(), ServerFailure> {
         let now = self.clock.steady();
         if now < self.due.agents {
             return Ok(());
         }
-        let may_set_agents = match self.may_set_agents {
-            Some(known) => known,
-            None => self.server.key_rights().await?.role == "admin",
-        };
-        self.may_set_agents = Some(may_set_agents);
         let mut read = Ok(());
-        if may_set_agents {
+        if self.has_full_rights().await? {
             match self.scheduler.read_agents().await {
                 Ok(agents) => self.server.put_agents(&self.settings.resource_group, &agents).await?,
                 Err(fault) => read = Err(fault),

@@ -11,6 +11,7 @@ use super::report_spool::SpooledReports;
 use super::server::{AgentReport, ServerOrder};
 use super::state_file::ConnectorState;
 use crate::domain::time::Timestamp;
+use crate::service::people_tree::tree::PeopleTree;
 
 /// The jobs of a scheduler, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -116,6 +117,9 @@ pub trait SchedulerConnector {
     /// Reads what seldom changes: the settings of the scheduler, its partitions and its accounts. If a part of it cannot be read, the
     /// others are of use.
     fn read_setup(&mut self) -> impl Future<Output = Result<(), RoundFault>>;
+
+    /// Takes the tree of people, if one was read since the last call and the server is to have it.
+    fn take_people_tree(&mut self) -> Option<PeopleTree>;
 
     /// The faults of the scheduler's settings that forbid to write.
     fn write_obstacles(&self) -> Vec<RoundFault>;

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::eligible::EligibleWorkload;
 use super::fault::RoundFault;
 use crate::domain::time::Timestamp;
+use crate::service::people_tree::tree::PeopleTree;
 
 /// The reason why the server did not do what it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +101,34 @@ pub struct KeyRights {
     pub resource_groups: Option<Vec<String>>,
 }
 
+impl KeyRights {
+    /// True if the key may set agents and bring the tree of people.
+    pub fn is_of_connector(&self) -> bool {
+        ["admin", "connector"].contains(&self.role.as_str())
+    }
+}
+
+/// The answer to a tree of people.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct TreeAnswer {
+    pub set: u64,
+    pub unset: u64,
+    pub moved: u64,
+    pub created: u64,
+    /// The values that stay as an admin has set them.
+    pub pinned: Vec<PinnedValue>,
+}
+
+/// A value that an admin has set and that differs from that of the tree.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct PinnedValue {
+    pub target_id: String,
+    pub target_name: Option<String>,
+    pub key: String,
+    pub from: Option<String>,
+    pub to: Option<String>,
+}
+
 /// A node as an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AgentReport {
@@ -123,6 +152,9 @@ pub trait FairShareServer {
 
     /// Creates or replaces agents.
     fn put_agents(&self, group: &str, agents: &[AgentReport]) -> impl Future<Output = Result<(), ServerFailure>>;
+
+    /// Brings the tree of people of a group.
+    fn put_people_tree(&self, tree: &PeopleTree) -> impl Future<Output = Result<TreeAnswer, ServerFailure>>;
 
     /// Stores the outcome of a round as the connector's status.
     fn put_status(&self, cluster: &str, status: &Value) -> impl Future<Output = Result<(), ServerFailure>>;

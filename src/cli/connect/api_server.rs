@@ -11,10 +11,11 @@ use crate::cli::client::ApiClient;
 use crate::cli::failure::CommandFailure;
 use crate::connectors::fault::RoundFault;
 use crate::connectors::server::{
-    AgentReport, FairShareServer, KeyRights, OrderRequest, ReportedRows, ServerFailure, ServerOrder,
+    AgentReport, FairShareServer, KeyRights, OrderRequest, ReportedRows, ServerFailure, ServerOrder, TreeAnswer,
 };
 use crate::domain::time::Timestamp;
 use crate::service::agents::MAX_AGENTS;
+use crate::service::people_tree::tree::PeopleTree;
 
 /// The longest times until a request is answered. A report of a day may be large, and the server checks all of its rows.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(2);
@@ -119,6 +120,11 @@ impl FairShareServer for ApiServer {
             within(self.request_timeout, call.send()).await?;
         }
         Ok(())
+    }
+
+    async fn put_people_tree(&self, tree: &PeopleTree) -> Result<TreeAnswer, ServerFailure> {
+        let call = self.client.put(["people-tree"]).json(tree)?;
+        within(self.request_timeout, async { call.send().await?.json().await }).await
     }
 
     async fn put_status(&self, cluster: &str, status: &Value) -> Result<(), ServerFailure> {

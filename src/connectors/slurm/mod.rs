@@ -1,8 +1,10 @@
 //! Slurm: reads the texts of its programs, and writes `SITE`, a term of the priority that no plugin of the site uses.
 //!
-//! One file reads the text of one program. [`queue`] puts together what `squeue` and `sprio` show, [`site_values`] computes the values,
+//! One file reads the text of one program. [`account_tree`] has the tree of accounts, which [`people`] turns into one of people. [`queue`] puts together what `squeue` and `sprio` show, [`site_values`] computes the values,
 //! and [`setup`] makes the checks of `--check`.
 
+pub mod account_tree;
+pub mod people;
 pub mod programs;
 pub mod queue;
 pub mod sacct;
@@ -18,9 +20,10 @@ pub mod tres;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use account_tree::AccountTree;
+use people::MappedPeople;
 use queue::{PartitionTiers, ShownJob, SlurmQueue, join_readings};
 use sacct::{ConversionChoices, RunConversion};
-use sacctmgr::AccountTree;
 use scontrol::{MULTIFACTOR, SlurmConfig};
 use settings::SlurmSettings;
 use site_values::{OrderedJob, order_values, rank_value};
@@ -35,6 +38,7 @@ use super::scheduler::{KernelReading, SchedulerConnector, ValueWrite, WriteAim, 
 use super::server::{AgentReport, ServerOrder};
 use super::state_file::ConnectorState;
 use crate::domain::time::Timestamp;
+use crate::service::people_tree::tree::PeopleTree;
 use crate::service::{Clock, SystemClock};
 
 /// Slurm, beside which the connector stands.
@@ -46,6 +50,8 @@ pub struct SlurmConnector {
     /// `None` until they were read. Without them it is not known whose jobs are ordered.
     partitions: Option<PartitionTiers>,
     tree: AccountTree,
+    /// The tree of people that was read and not taken yet.
+    people: Option<PeopleTree>,
     convert: RunConversion,
 }
 
@@ -68,7 +74,7 @@ fn borrowed(args: &[String]) -> Vec<&str> {
 /// Reads the tree of accounts.
 pub async fn read_tree(cluster: &str) -> Result<AccountTree, RoundFault> {
     let args = sacctmgr::tree_args(cluster);
-    AccountTree::read(&programs::read(sacctmgr::PROGRAM, &borrowed(&args)).await?)
+    sacctmgr::read_tree(&programs::read(sacctmgr::PROGRAM, &borrowed(&args)).await?)
 }
 
 /// Reads the partitions. A partition of the settings that is not there is refused.
@@ -101,8 +107,20 @@ impl SlurmConnector {
     pub fn new(settings: SlurmSettings, config: SlurmConfig, convert: RunConversion) -> Self {
         let resource_group = settings.group_of(&config.cluster);
         let slots = SlotMapping::new(settings.tres.clone());
-        let (partitions, tree) = (None, AccountTree::default());
-        Self { settings, config, resource_group, slots, partitions, tree, convert }
+        let (partitions, tree, people) = (None, AccountTree::default(), None);
+        Self { settings, config, resource_group, slots, partitions, tree, people, convert }
+    }
+
+    /// Keeps the tree that was read, and the tree of people that follows from it if the server is to have it.
+    fn keep_tree(&mut self, tree: AccountTree) {
+        if self.settings.tree_sync {
+            let mapped = MappedPeople::of(&tree, &self.resource_group);
+            if !mapped.unusable_names.is_empty() {
+                tracing::warn!(names = ?mapped.unusable_names, "the server takes no such names, so that they are left out of the tree");
+            }
+            self.people = Some(mapped.tree);
+        }
+        self.tree = tree;
     }
 
     /// The values that follow an order, in the order of the front first.
@@ -260,8 +278,12 @@ impl SchedulerConnector for SlurmConnector {
     async fn read_setup(&mut self) -> Result<(), RoundFault> {
         let config = read_config(&self.settings).await.map(|config| self.config = config);
         let partitions = read_partitions(&self.settings).await.map(|partitions| self.partitions = Some(partitions));
-        let tree = read_tree(&self.config.cluster).await.map(|tree| self.tree = tree);
+        let tree = read_tree(&self.config.cluster).await.map(|tree| self.keep_tree(tree));
         config.and(partitions).and(tree)
+    }
+
+    fn take_people_tree(&mut self) -> Option<PeopleTree> {
+        self.people.take()
     }
 
     fn write_obstacles(&self) -> Vec<RoundFault> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::sacctmgr::AccountTree;
+use super::account_tree::AccountTree;
 use crate::connectors::fault::RoundFault;
 use crate::domain::time::{MICROS_PER_DAY, MICROS_PER_MINUTE, MICROS_PER_SECOND, Timestamp};
 

@@ -22,7 +22,7 @@ pub struct SlurmSetting {
 }
 
 /// All keys of the table.
-pub const SLURM_SETTINGS: [SlurmSetting; 18] = [
+pub const SLURM_SETTINGS: [SlurmSetting; 19] = [
     SlurmSetting {
         key: "cluster",
         default: "",
@@ -61,12 +61,17 @@ pub const SLURM_SETTINGS: [SlurmSetting; 18] = [
     SlurmSetting {
         key: "nodes",
         default: "\"5m\"",
-        about: "how often nodes are read; they become agents only with a key of the role admin",
+        about: "how often nodes are read; they become agents only with a key of the role connector or admin",
     },
     SlurmSetting {
         key: "tree",
         default: "\"10m\"",
         about: "how often the configuration, partitions and accounts are read",
+    },
+    SlurmSetting {
+        key: "tree_sync",
+        default: "true",
+        about: "bring accounts and shares to the server, with a key of the role connector or admin; false: an admin keeps them there",
     },
     SlurmSetting {
         key: "tres",
@@ -111,6 +116,7 @@ pub struct SlurmSettings {
     pub accounting: Duration,
     pub nodes: Duration,
     pub tree: Duration,
+    pub tree_sync: bool,
     pub tres: BTreeMap<String, String>,
     pub allow_fairshare_weight: bool,
     pub stale_after: Option<Duration>,
@@ -135,6 +141,7 @@ impl Default for SlurmSettings {
             accounting: second * 60,
             nodes: second * 300,
             tree: second * 600,
+            tree_sync: true,
             tres: BTreeMap::from([("gres/gpu".to_owned(), "cuda.device".to_owned())]),
             allow_fairshare_weight: false,
             stale_after: None,
@@ -177,9 +184,8 @@ impl SlurmSettings {
             "nodes" => self.nodes = duration(value)?,
             "tree" => self.tree = duration(value)?,
             "tres" => self.tres = slots(value)?,
-            "allow_fairshare_weight" => {
-                self.allow_fairshare_weight = value.as_bool().ok_or("is neither true nor false")?;
-            }
+            "tree_sync" => self.tree_sync = truth(value)?,
+            "allow_fairshare_weight" => self.allow_fairshare_weight = truth(value)?,
             "stale_after" if value.as_str() == Some("off") => self.stale_after = None,
             "stale_after" => self.stale_after = Some(duration(value)?),
             "state_dir" => self.state_dir = PathBuf::from(name(value)?),
@@ -200,6 +206,10 @@ fn name(value: &toml::Value) -> Result<String, String> {
 
 fn names(value: &toml::Value) -> Result<Vec<String>, String> {
     value.as_array().ok_or("is not a list of texts")?.iter().map(name).collect()
+}
+
+fn truth(value: &toml::Value) -> Result<bool, String> {
+    value.as_bool().ok_or_else(|| "is neither true nor false".to_owned())
 }
 
 fn mode(value: &toml::Value) -> Result<WriteMode, String> {
@@ -239,7 +249,7 @@ fn slots(value: &toml::Value) -> Result<BTreeMap<String, String>, String> {
 pub fn commented_example() -> String {
     let mut text = String::from(
         "# The settings of `fairshared connect slurm --config FILE`. Lines that begin with # show defaults.\n\n\
-         # The server, and a file with a key of the role scheduler.\n\
+         # The server, and a file with a key of the role connector.\n\
          server = \"https://fairshared.example.org\"\n\
          key_file = \"/etc/fairshared/slurm.key\"\n\n\
          [slurm]\n",

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::sacctmgr::{self, AccountTree, is_operator};
+use super::account_tree::AccountTree;
+use super::people::MappedPeople;
+use super::sacctmgr::{self, is_operator};
 use super::scontrol::{self, SlurmConfig};
 use super::settings::SlurmSettings;
 use super::{priority_obstacles, programs, read_config, read_partitions, read_tree, sacct, sprio, squeue};
@@ -14,11 +16,14 @@ use crate::connectors::scheduler::ValueWrite;
 use crate::connectors::server::{FairShareServer, KeyRights, ServerFailure};
 use crate::connectors::setup_check::SetupCheck;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
+use crate::service::input::warning::list_names;
 
 /// The versions that this connector was tested with.
 const TESTED_VERSIONS: [&str; 1] = ["22.05."];
 /// The largest accepted difference of the clocks, in seconds.
 const MAX_SKEW_SECONDS: i64 = 10;
+/// The most names that a check lists.
+const MAX_NAMED: usize = 5;
 
 /// An account as it is mapped.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -100,7 +105,7 @@ pub async fn check_setup(
             "no server is set",
             "server = \"https://fairshared.example.org\" in the settings file",
         )),
-        Some(server) => check_server(&mut report, server, group.as_deref(), now).await,
+        Some(server) => check_server(&mut report, server, settings, group.as_deref(), now).await,
     }
     report
 }
@@ -213,29 +218,41 @@ async fn check_mapping(report: &mut SetupReport, settings: &SlurmSettings, confi
         Err(fault) => report.add(SetupCheck::failed("slurm", fault.detail, "scontrol show partition")),
     }
     match read_tree(&config.cluster).await {
-        Ok(tree) => check_tree(report, &tree),
+        Ok(tree) => check_tree(report, &tree, &settings.group_of(&config.cluster)),
         Err(fault) => report.add(SetupCheck::failed("tree", fault.detail, "sacctmgr show assoc tree")),
     }
 }
 
-fn check_tree(report: &mut SetupReport, tree: &AccountTree) {
+fn check_tree(report: &mut SetupReport, tree: &AccountTree, group: &str) {
     let accounts = tree.mapped_accounts().into_iter().map(|mapped| AccountMapping {
         project: mapped.account.clone(),
         account: mapped.account,
         domain: mapped.domain,
-        weight: format!("{:.6}", mapped.weight),
+        weight: format!("{:.6}", mapped.part),
     });
     report.mapping.accounts = accounts.collect();
     let count = report.mapping.accounts.len();
-    report.add(SetupCheck::passed(
-        "tree",
-        format!("{count} accounts with users are projects of the accounts below root"),
-    ));
+    let mapped = MappedPeople::of(tree, group);
+    if mapped.unusable_names.is_empty() {
+        let noted = [
+            (&mapped.zero_shares, "with the share 0 get the least weight"),
+            (&mapped.users_of_parents, "with the share parent get none"),
+        ];
+        let noted = noted.into_iter().filter(|(names, _)| !names.is_empty());
+        let noted: Vec<String> =
+            noted.map(|(names, said)| format!("; {} {said}", list_names(names, MAX_NAMED))).collect();
+        let detail = format!("{count} accounts are projects of the accounts below root{}", noted.concat());
+        return report.add(SetupCheck::passed("tree", detail));
+    }
+    let detail = format!("the server takes no such names: {}", list_names(&mapped.unusable_names, MAX_NAMED));
+    report
+        .add(SetupCheck::failed("tree", detail, "give these accounts and users other names, or no jobs").as_warning());
 }
 
 async fn check_server(
     report: &mut SetupReport,
     server: &impl FairShareServer,
+    settings: &SlurmSettings,
     group: Option<&str>,
     now: impl Fn() -> Timestamp,
 ) {
@@ -250,21 +267,24 @@ async fn check_server(
         }
         _ => report.add(SetupCheck::passed("server", "the server answers")),
     }
-    let key_fix = |group: &str| format!("fairshared keys create --role scheduler --label slurm --group {group}");
+    let key_fix = |group: &str| format!("fairshared keys create --role connector --label slurm --group {group}");
     let shown_group = group.unwrap_or("GROUP");
     match rights {
-        Ok(KeyRights { role, resource_groups }) => {
+        Ok(rights) => {
+            let (syncs, is_full) = (settings.tree_sync, rights.is_of_connector());
+            let KeyRights { role, resource_groups } = rights;
             let reaches = resource_groups.is_none_or(|groups| groups.iter().any(|name| Some(&**name) == group));
-            report.add(if !["scheduler", "admin"].contains(&role.as_str()) {
+            report.add(if !["scheduler", "connector", "admin"].contains(&role.as_str()) {
                 let detail = format!("the key has the role {role}, which may not report");
                 SetupCheck::failed("key_role", detail, key_fix(shown_group))
             } else if reaches {
-                let agents = if role == "admin" { "" } else { "; nodes become agents only with the role admin" };
+                let agents = if is_full { "" } else { "; nodes become agents only with the role connector or admin" };
                 SetupCheck::passed("key_role", format!("the key has the role {role}{agents}"))
             } else {
                 let detail = format!("the key does not reach the resource group {shown_group}");
                 SetupCheck::failed("key_role", detail, key_fix(shown_group))
             });
+            report.add(check_sync(syncs, is_full && reaches, &key_fix(shown_group)));
         }
         Err(failure) => {
             report.add(SetupCheck::failed("key_role", failure.into_fault().detail, key_fix(shown_group)));
@@ -280,6 +300,19 @@ async fn check_server(
         });
     }
     report.add(check_clock(server, now).await);
+}
+
+/// The check whether the key may bring the tree of accounts.
+fn check_sync(syncs: bool, may_sync: bool, fix: &str) -> SetupCheck {
+    const NAME: &str = "tree_sync";
+    match (syncs, may_sync) {
+        (false, _) => SetupCheck::passed(NAME, "accounts and shares are kept at the server by hand"),
+        (true, true) => SetupCheck::passed(NAME, "the key may bring accounts and shares"),
+        (true, false) => {
+            let detail = "the key may not bring accounts and shares, so that these stay as they are at the server";
+            SetupCheck::failed(NAME, detail, format!("{fix} (or: tree_sync = false)")).as_warning()
+        }
+    }
 }
 
 async fn check_clock(server: &impl FairShareServer, now: impl Fn() -> Timestamp) -> SetupCheck {

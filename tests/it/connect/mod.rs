@@ -9,7 +9,9 @@ mod rounds;
 mod settings;
 mod slurm;
 mod slurm_rig;
+mod slurm_tree;
 mod texts;
+pub mod trees;
 
 /// Texts that Slurm 22.05.8 printed.
 pub mod recorded {
@@ -19,6 +21,8 @@ pub mod recorded {
     pub const CONFIG: &str = include_str!("recorded/config.txt");
     pub const PARTITIONS: &str = include_str!("recorded/partitions.txt");
     pub const NODES: &str = include_str!("recorded/nodes.txt");
+    pub const TREE: &str = include_str!("recorded/tree.txt");
+    pub const SSHARE: &str = include_str!("recorded/sshare.txt");
     pub const ASSOCIATIONS: &str = include_str!("recorded/associations.txt");
     pub const SDIAG: &str = include_str!("recorded/sdiag.txt");
 }

@@ -16,11 +16,12 @@ use fairshared::connectors::scheduler::{
     JobCounts, KernelReading, QueueReading, SchedulerConnector, ValueWrite, WriteAim, WritePlan, WriteResult,
 };
 use fairshared::connectors::server::{
-    AgentReport, FairShareServer, KeyRights, OrderRequest, ReportedRows, ServerFailure, ServerOrder,
+    AgentReport, FairShareServer, KeyRights, OrderRequest, ReportedRows, ServerFailure, ServerOrder, TreeAnswer,
 };
 use fairshared::connectors::state_file::ConnectorState;
 use fairshared::domain::time::Timestamp;
 use fairshared::service::Clock;
+use fairshared::service::people_tree::tree::PeopleTree;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -38,6 +39,12 @@ struct PlannedWorld {
     lines: usize,
     knows_current_order: bool,
     obstacle: bool,
+    /// True if the scheduler has a tree of people.
+    has_tree: bool,
+    /// True if the key has the role connector.
+    is_connector: bool,
+    refuses_trees: bool,
+    trees: Vec<PeopleTree>,
     /// The places from which the accounting was read.
     read_since: Vec<Option<Timestamp>>,
     reports: Vec<String>,
@@ -107,6 +114,11 @@ impl SchedulerConnector for PlannedScheduler {
         Ok(())
     }
 
+    fn take_people_tree(&mut self) -> Option<PeopleTree> {
+        let tree = PeopleTree { resource_group: "g".to_owned(), ..PeopleTree::default() };
+        self.world.borrow().has_tree.then_some(tree)
+    }
+
     fn write_obstacles(&self) -> Vec<RoundFault> {
         if self.world.borrow().obstacle { vec![RoundFault::new("priority_type", "basic")] } else { Vec::new() }
     }
@@ -163,7 +175,21 @@ impl FairShareServer for PlannedServer {
     }
 
     async fn put_agents(&self, _: &str, _: &[AgentReport]) -> Result<(), ServerFailure> {
-        panic!("a key of the role scheduler sets no agents")
+        assert!(self.0.borrow().is_connector, "a key of the role scheduler sets no agents");
+        Ok(())
+    }
+
+    async fn put_people_tree(&self, tree: &PeopleTree) -> Result<TreeAnswer, ServerFailure> {
+        self.answer()?;
+        let mut world = self.0.borrow_mut();
+        assert!(world.is_connector, "a key of the role scheduler brings no tree");
+        if world.refuses_trees {
+            return Err(ServerFailure::Refused { code: "too_many".to_owned(), detail: "is too large".to_owned() });
+        }
+        // A tree comes before the reports of its round.
+        assert_eq!(world.reports.len(), world.trees.len());
+        world.trees.push(tree.clone());
+        Ok(TreeAnswer::default())
     }
 
     async fn put_status(&self, cluster: &str, status: &Value) -> Result<(), ServerFailure> {
@@ -174,7 +200,8 @@ impl FairShareServer for PlannedServer {
 
     async fn key_rights(&self) -> Result<KeyRights, ServerFailure> {
         self.answer()?;
-        Ok(KeyRights { role: "scheduler".to_owned(), resource_groups: None })
+        let role = if self.0.borrow().is_connector { "connector" } else { "scheduler" };
+        Ok(KeyRights { role: role.to_owned(), resource_groups: None })
     }
 
     async fn find_group(&self, _: &str) -> Result<(), ServerFailure> {
@@ -400,4 +427,40 @@ fn reports_that_are_too_large_are_not_kept() {
     spool.clear().unwrap();
     spool.clear().unwrap();
     assert_eq!(spool.load().unwrap(), None);
+}
+
+#[tokio::test]
+async fn the_tree_of_people_comes_before_the_reports() {
+    let (world, clock, folder) = start();
+    {
+        let mut world = world.borrow_mut();
+        (world.has_tree, world.is_connector, world.is_server_away) = (true, true, true);
+    }
+    let mut runner = runner(&world, &clock, folder.path(), WriteMode::Shadow);
+    assert_eq!(codes(&runner.run().await), ["server_away"]);
+    // The tree waits for the server, and is read again at its own interval.
+    world.borrow_mut().is_server_away = false;
+    for (seconds, trees) in [(15, 1), (15, 1), (600, 2)] {
+        clock.advance_seconds(seconds);
+        assert_eq!(codes(&runner.run().await), Vec::<&str>::new());
+        assert_eq!(world.borrow().trees.len(), trees);
+    }
+    // A tree that is refused ends no round.
+    world.borrow_mut().refuses_trees = true;
+    clock.advance_seconds(600);
+    let outcome = runner.run().await;
+    assert_eq!((codes(&outcome), outcome.reported), (vec!["too_many"], 2));
+}
+
+#[tokio::test]
+async fn a_key_of_another_role_brings_no_tree() {
+    let (world, clock, folder) = start();
+    world.borrow_mut().has_tree = true;
+    let mut runner = runner(&world, &clock, folder.path(), WriteMode::Shadow);
+    for _ in 0..2 {
+        let outcome = runner.run().await;
+        assert_eq!((codes(&outcome), outcome.reported), (vec![], 2));
+        clock.advance_seconds(600);
+    }
+    assert!(world.borrow().trees.is_empty());
 }

@@ -28,6 +28,7 @@ fn all_keys() {
         accounting = "2m"
         nodes = "3h"
         tree = "1d"
+        tree_sync = false
         tres = { "gres/gpu" = "gpu", "license/x" = "x" }
         allow_fairshare_weight = true
         stale_after = "6h"
@@ -36,7 +37,8 @@ fn all_keys() {
     "#;
     let settings = read(text).unwrap();
     assert_eq!((settings.mode, settings.head, settings.site_weight, settings.site_max), (WriteMode::Order, 7, 10, 20));
-    assert_eq!((settings.poll, settings.tree), (Duration::from_secs(5), Duration::from_hours(24)));
+    let (day, tree) = (Duration::from_hours(24), (settings.tree, settings.tree_sync));
+    assert_eq!((settings.poll, tree), (Duration::from_secs(5), (day, false)));
     assert_eq!((settings.stale_after, settings.spool_max_mb), (Some(Duration::from_hours(6)), 9));
     assert_eq!((settings.partitions, settings.tres.len()), (vec!["a".to_owned(), "b".to_owned()], 2));
     assert_eq!(SlurmSettings::read(None).unwrap(), SlurmSettings::default());
@@ -68,7 +70,7 @@ fn the_example_has_the_defaults() {
     let keys = example.lines().filter_map(|line| line.strip_prefix("# ")).filter(|line| line.contains(" = "));
     let keys: Vec<&str> =
         keys.filter(|line| !line.starts_with("cluster") && !line.starts_with("resource_group")).collect();
-    assert_eq!(keys.len(), 16);
+    assert_eq!(keys.len(), 17);
     assert_eq!(read(&keys.join("\n")).unwrap(), SlurmSettings::default());
 }
 

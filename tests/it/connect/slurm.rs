@@ -12,31 +12,33 @@ use crate::cli::program::{Ended, Server, end, fed, program, run};
 use crate::support::database::{TestDb, sqlite_unmigrated};
 
 /// A Slurm and a server with a group for it.
-struct ConnectedRig {
-    rig: SlurmRig,
+pub struct ConnectedRig {
+    pub rig: SlurmRig,
     server: Server,
     key: String,
+    /// The key of the connector.
+    pub connector_key: String,
     _db: TestDb,
 }
 
 impl ConnectedRig {
-    fn start() -> Option<Self> {
+    pub fn start() -> Option<Self> {
         let rig = slurm_rig::start()?;
         let db = sqlite_unmigrated();
         run(&db, ["migrate", "up"]).ok();
         let key = run(&db, ["keys", "create", "--role", "admin", "--label", "slurm"]).ok().trim_end().to_owned();
         run(&db, ["groups", "create", "rig"]).ok();
         let server = Server::over(&db.url);
-        Some(Self { rig, server, key, _db: db })
+        Some(Self { rig, server, connector_key: key.clone(), key, _db: db })
     }
 
     /// A command that asks the server.
-    fn ask(&self, args: &[&str]) -> Ended {
+    pub fn ask(&self, args: &[&str]) -> Ended {
         end(program().env("FAIRSHARED_SERVER", &self.server.address).env("FAIRSHARED_KEY", &self.key).args(args))
     }
 
     /// The connector with more keys of `[slurm]`.
-    fn connector(&self, keys: &str, args: &[&str]) -> Command {
+    pub fn connector(&self, keys: &str, args: &[&str]) -> Command {
         self.connector_in("connector", keys, args)
     }
 
@@ -44,7 +46,7 @@ impl ConnectedRig {
     fn connector_in(&self, folder: &str, keys: &str, args: &[&str]) -> Command {
         let file: PathBuf = self.rig.folder().join(format!("{folder}.toml"));
         let state = self.rig.folder().join(folder).display().to_string();
-        let (server, key) = (&self.server.address, &self.key);
+        let (server, key) = (&self.server.address, &self.connector_key);
         let text =
             format!("server = {server:?}\nkey = {key:?}\nlog = \"off\"\n[slurm]\nstate_dir = {state:?}\n{keys}\n");
         std::fs::write(&file, text).unwrap();
@@ -57,7 +59,7 @@ impl ConnectedRig {
     }
 
     #[track_caller]
-    fn round(&self, keys: &str, args: &[&str]) -> Value {
+    pub fn round(&self, keys: &str, args: &[&str]) -> Value {
         let outcome = end(self.connector(keys, &["--once", "-o", "json"]).args(args)).json();
         assert_eq!(outcome["errors"], json!([]), "{outcome}");
         outcome
@@ -198,6 +200,7 @@ fn check_setup(mut check: Command) {
         "tree",
         "server",
         "key_role",
+        "tree_sync",
         "resource_group",
         "clock",
         "lock",

@@ -82,6 +82,11 @@ impl SlurmRig {
         wait_until("slurmdbd answers", || rig.probe("sacctmgr", &["-n", "show", "cluster"]));
         rig.slurm("sacctmgr", &["-i", "add", "cluster", "rig"]);
         rig.daemon("slurmctld", &["-D", "-i"]);
+        // slurmdbd sends changes of accounts only to a slurmctld that it knows.
+        wait_until("slurmdbd knows slurmctld", || {
+            rig.slurm("sacctmgr", &["-n", "-P", "show", "cluster", "format=ControlPort"]).trim() != "0"
+        });
+        wait_until("slurmctld answers", || rig.probe("sinfo", &[]));
         for node in ["n1", "n2"] {
             rig.daemon("slurmd", &["-D", "-N", node]);
         }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use fairshared::cli::connect::run_conversion::convert_runs;
+use fairshared::connectors::slurm::account_tree::AccountTree;
 use fairshared::connectors::slurm::sacct::{ConversionChoices, read_backlog};
-use fairshared::connectors::slurm::sacctmgr::{AccountTree, is_operator};
+use fairshared::connectors::slurm::sacctmgr::{is_operator, read_tree};
 use fairshared::connectors::slurm::scontrol::{is_only_gone, read_config, read_nodes, read_partitions};
 use fairshared::connectors::slurm::sprio::read_priorities;
 use fairshared::connectors::slurm::squeue::{JobStage, read_jobs, read_single_jobs};
@@ -153,11 +154,11 @@ fn amounts() {
 
 #[test]
 fn the_tree_of_accounts() {
-    let tree = AccountTree::read(recorded::ASSOCIATIONS).unwrap();
+    let tree = read_tree(recorded::ASSOCIATIONS).unwrap();
     let mapped: Vec<_> = tree
         .mapped_accounts()
         .into_iter()
-        .map(|mapped| (mapped.account, mapped.domain, format!("{:.4}", mapped.weight)))
+        .map(|mapped| (mapped.account, mapped.domain, format!("{:.4}", mapped.part)))
         .collect();
     let expected = [
         ("climate", "physics", "0.6667"),
@@ -168,11 +169,11 @@ fn the_tree_of_accounts() {
     assert_eq!(mapped, expected.map(|(account, domain, weight)| (account.into(), domain.into(), weight.to_owned())));
     assert_eq!(tree.domain_of("nothing"), None);
     let deep = "root|||1\nd|root||1\na|d||3\nb|d||1\nx|a||parent\nx||u|1\ny|a||2\ny||v|1\nz|a||2\nz||w|1\n";
-    let tree = AccountTree::read(deep).unwrap();
+    let tree = read_tree(deep).unwrap();
     let weights: BTreeMap<_, _> =
-        tree.mapped_accounts().into_iter().map(|mapped| (mapped.account, format!("{:.3}", mapped.weight))).collect();
-    assert_eq!(json!(weights), json!({"x": "0.750", "y": "0.375", "z": "0.375"}));
-    assert_eq!(AccountTree::read("root||1\n").unwrap_err().code, "unknown_format");
+        tree.mapped_accounts().into_iter().map(|mapped| (mapped.account, format!("{:.3}", mapped.part))).collect();
+    assert_eq!(json!(weights), json!({"b": "0.250", "x": "0.150", "y": "0.300", "z": "0.300"}));
+    assert_eq!(read_tree("root||1\n").unwrap_err().code, "unknown_format");
 }
 
 #[test]
@@ -191,7 +192,7 @@ fn the_backlog_of_the_accounting() {
 
 #[test]
 fn runs_are_the_kernels_of_an_import() {
-    let tree = AccountTree::read(recorded::ASSOCIATIONS).unwrap();
+    let tree = read_tree(recorded::ASSOCIATIONS).unwrap();
     let slots = BTreeMap::from([("gres/gpu".to_owned(), "cuda.device".to_owned())]);
     let choices = ConversionChoices { resource_group: "rig", slots: &slots, tree: &tree };
     let runs = convert_runs(recorded::SACCT, &choices).unwrap();
