@@ -12,6 +12,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::accounts::report::TreeReport;
+use super::accounts::{TREE_FORMATS, TreeFormat};
 use super::amounts::GPU;
 use super::api::ImportApi;
 use super::capacities::{AgentCapacity, read_capacities};
@@ -29,6 +31,8 @@ use crate::cli::command::CommandArgs;
 use crate::cli::failure::{CommandFailure, CommandOutcome, EXIT_FAULT_FOUND, eprint_line};
 use crate::cli::output;
 use crate::config::Config;
+use crate::connectors::server::TreeAnswer;
+use crate::connectors::slurm::people::MappedPeople;
 use crate::domain::decimal::Amount;
 use crate::domain::names::check_name;
 use crate::domain::slots::SlotName;
@@ -43,7 +47,7 @@ use crate::service::{Clock, SystemClock};
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ImportArgs {
     /// The format of the file.
-    #[arg(value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| PossibleValue::new(f.name).help(f.about))))]
+    #[arg(value_parser = PossibleValuesParser::new(formats()))]
     pub format: String,
     /// The file, gzip or plain; `-` is standard input.
     pub file: PathBuf,
@@ -99,12 +103,22 @@ pub struct ImportArgs {
     pub no_aggregate: bool,
 }
 
-/// Import the jobs of another scheduler from a file
+/// The formats of jobs, and those of trees of accounts.
+fn formats() -> impl Iterator<Item = PossibleValue> {
+    let of_jobs = FORMATS.iter().map(|format| (format.name, format.about));
+    let of_trees = TREE_FORMATS.iter().map(|format| (format.name, format.about));
+    of_jobs.chain(of_trees).map(|(name, about)| PossibleValue::new(name).help(about))
+}
+
+/// Import the jobs or the tree of accounts of another scheduler from a file
 #[derive(Parser)]
 #[command(name = "import")]
 pub struct ImportCommandArgs {
     #[command(flatten)]
     import: ImportArgs,
+    /// Only of trees of accounts: say what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Form of the report
     #[arg(short, long, value_enum, default_value_t = ReportForm::Table)]
     output: ReportForm,
@@ -120,6 +134,12 @@ enum ReportForm {
 impl CommandArgs for ImportCommandArgs {
     async fn run(self, config: Config) -> CommandOutcome {
         let client = ApiClient::of_new(&config).await?;
+        if let Some(format) = TreeFormat::named(&self.import.format) {
+            return import_tree(format, &self, &client).await;
+        }
+        if self.dry_run {
+            return Err(not_of_format("--dry-run", &self.import.format));
+        }
         if self.import.history {
             let report = import_history(&self.import, &client, &SystemClock)
                 .await
@@ -144,6 +164,50 @@ impl CommandArgs for ImportCommandArgs {
     }
 }
 
+/// Imports a tree of accounts.
+async fn import_tree(format: &TreeFormat, args: &ImportCommandArgs, client: &ApiClient) -> CommandOutcome {
+    if let Some(option) = option_of_jobs(&args.import) {
+        return Err(not_of_format(option, format.name));
+    }
+    let unusable = |error: ImportError| failure(&error.into(), &args.import);
+    let file = format.read(&args.import.file).map_err(unusable)?;
+    let group = args.import.resource_group.clone().or_else(|| file.cluster.clone());
+    let group = group.ok_or_else(|| unusable(ImportError::NoCluster))?;
+    let mapped = MappedPeople::of(&file.tree, &group);
+    let call = client.put(["people-tree"]).flag("dry_run", args.dry_run).json(&mapped.tree)?;
+    let answer: TreeAnswer = call.send().await?.json().await?;
+    let report = TreeReport::new(file, mapped, answer, args.dry_run);
+    if args.output == ReportForm::Json {
+        output::print_json(&report.to_json())?;
+    } else {
+        output::print(&report.to_string())?;
+    }
+    print_warnings(report.warnings());
+    Ok(if report.succeeded() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAULT_FOUND) })
+}
+
+/// An option that concerns jobs, and therefore no tree of accounts.
+fn option_of_jobs(args: &ImportArgs) -> Option<&'static str> {
+    let given = [
+        ("--timezone", args.timezone.is_some()),
+        ("--delimiter", args.delimiter.is_some()),
+        ("--fields", args.fields.is_some()),
+        ("--slot", !args.slot.is_empty()),
+        ("--charge-class", args.charge_class != ChargeClassField::None),
+        ("--capacities", args.capacities.is_some()),
+        ("--domain-map", args.domain_map.is_some()),
+        ("--rebase-to-now", args.rebase_to_now),
+        ("--replace", args.replace),
+        ("--history", args.history),
+        ("--no-aggregate", args.no_aggregate),
+    ];
+    given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
+}
+
+fn not_of_format(option: &'static str, format: &str) -> CommandFailure {
+    CommandFailure::Unusable(format!("{option} says nothing about the format {format}"))
+}
+
 /// Prints warnings on standard error, as every command does.
 fn print_warnings(warnings: Vec<String>) {
     for warning in warnings {
@@ -160,7 +224,8 @@ fn failure(error: &anyhow::Error, args: &ImportArgs) -> CommandFailure {
     let is_of_jobs = error.chain().len() == 1;
     let text = if import_error.is_of_another_format() && is_of_jobs {
         let file = if args.file.as_os_str() == "-" { "standard input".into() } else { args.file.display().to_string() };
-        let about = ImportFormat::named(&args.format).map_or("", |format| format.about);
+        let about = ImportFormat::named(&args.format).map(|format| format.about);
+        let about = about.or_else(|| TreeFormat::named(&args.format).map(|format| format.about)).unwrap_or_default();
         format!("{file}: {error}; the format {} is of {about} (docs/IMPORTS.md shows the command)", args.format)
     } else {
         format!("{error:#}")

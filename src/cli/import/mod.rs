@@ -4,6 +4,7 @@
 //! of these knows the server. A [`feed`] runs them while [`load`] sends jobs through the REST API; [`command`] starts both.
 //! Memory does not grow with the file.
 
+pub mod accounts;
 pub(super) mod amounts;
 mod api;
 mod body;
@@ -92,6 +93,10 @@ pub enum ImportError {
     Slot(String),
     #[error("the file names no project")]
     NoProject,
+    #[error("no line of the file has an account")]
+    NoAccount,
+    #[error("the file names no cluster: --resource-group names the group that gets the tree")]
+    NoCluster,
     #[error("the JSON document has no list `jobs`")]
     NoJobs,
     #[error("Slurm wrote a fault instead of jobs: {0}")]
@@ -123,7 +128,7 @@ impl ImportError {
     /// True if the file is probably of another format: it has no header line, or one with other fields.
     fn is_of_another_format(&self) -> bool {
         match self {
-            Self::NoHeader | Self::UnreadableHeader(_) | Self::NoJobs => true,
+            Self::NoHeader | Self::UnreadableHeader(_) | Self::NoJobs | Self::NoAccount => true,
             Self::MissingFields { of, .. } | Self::UnknownField { of, .. } => *of == HEADER_LINE,
             _ => false,
         }

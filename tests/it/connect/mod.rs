@@ -22,6 +22,7 @@ pub mod recorded {
     pub const PARTITIONS: &str = include_str!("recorded/partitions.txt");
     pub const NODES: &str = include_str!("recorded/nodes.txt");
     pub const TREE: &str = include_str!("recorded/tree.txt");
+    pub const DUMP: &str = include_str!("recorded/dump.txt");
     pub const SSHARE: &str = include_str!("recorded/sshare.txt");
     pub const ASSOCIATIONS: &str = include_str!("recorded/associations.txt");
     pub const SDIAG: &str = include_str!("recorded/sdiag.txt");

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use fairshared::cli::import::FORMATS;
+use fairshared::cli::import::accounts::TREE_FORMATS;
 use fairshared::cli::{COMMANDS, CommandEntry};
 use fairshared::config::{CONFIG_VARIABLE, SETTINGS, Setting};
 use fairshared::domain::decay::RegisteredDecay;
@@ -102,6 +103,8 @@ fn import_formats() {
     assert_eq!(first_cells(IMPORTS), known);
     let listed = between(INTEGRATION, "fairshared import ", " FILE");
     assert_eq!(listed.split('|').collect::<BTreeSet<_>>(), known);
+    let of_trees = TREE_FORMATS.iter().map(|format| format.name).collect();
+    assert_eq!(first_cells(between(IMPORTS, "## Trees of accounts", "\n## ")), of_trees);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Reading traces: every quirk of every format, and real files against independent sums.
 
 mod accelerators;
+mod accounts;
 mod capacity_files;
 mod charge_class;
 mod csv;
