@@ -7,6 +7,7 @@ mod computed;
 mod exact_json;
 mod least;
 mod proportion;
+mod quotient;
 mod scaled;
 pub mod written;
 

@@ -126,6 +126,12 @@ impl Exponent {
         Self((normalized_usage / effective_weight * 1e12).round())
     }
 
+    /// The exponent of an owner in an order that has positions and no quotients; the first one has the position 0.
+    pub fn of_position(position: usize) -> Self {
+        // The product is exact for the positions of a group, which are far below 2^25.
+        Self(position as f64 * 1e12)
+    }
+
     /// The exponent with this sort key.
     pub fn of_key(key: u64) -> Self {
         Self(f64::from_bits(key))

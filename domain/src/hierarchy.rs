@@ -4,7 +4,8 @@
 //! The problem: a group has up to a million shares, and most writes and runs change a few of them. So the hierarchy
 //! notes which owners a change touched, and [`Hierarchy::weigh`] computes only the factors that depend on them. The
 //! weight of a domain or a project is part of the effective weights of all users below, so such a change reaches these
-//! users too.
+//! users too. Where the sequencer has a rule of its own (`share_tree`), any change may change all shares, and all are
+//! computed again.
 //!
 //! A caller first makes its changes (`put_*`, `set_weight`, `take_histories`, ...) and then calls `weigh`, which
 //! returns the owners whose shares have changed. Between the two the factors are outdated.
@@ -12,9 +13,11 @@
 //! The hierarchy sums no usage: histories come from the ledger. It ranks nothing either; see `ranking`.
 //!
 //! Invariants:
-//! - After `weigh` with a default weight, every factor and exponent is the one that weighing all shares would give.
+//! - After `weigh`, every factor and exponent is the one that weighing all shares under the same terms would give.
 //! - A project is in exactly one domain. A user is a (user, project) pair, so one person may have several shares.
 //! - `run_times` is the sum over the present users.
+
+mod placed_tree;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +28,10 @@ use super::ids::{Member, Owner, ProjectId};
 use super::maps::{FastMap, FastSet};
 use super::parallel;
 use super::run_times::RunTimes;
+use super::share_tree::WeighingTerms;
 use super::weight::{EffectiveWeight, Weight};
+
+pub use placed_tree::{OwnerShareList, PlacedTree};
 
 /// The share of one domain, project or user: its weight and the values that follow from its history.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,10 +105,15 @@ impl Share {
 
     /// Computes the factor. Returns true if it has changed.
     fn weigh(&mut self, effective_weight: EffectiveWeight) -> bool {
-        let (used, before) = (self.used, self.fair_share_factor);
+        let used = self.used;
+        self.set(effective_weight, fair_share_factor(used, effective_weight), Exponent::new(used, effective_weight))
+    }
+
+    /// Sets what weighing gives. Returns true if the factor has changed.
+    fn set(&mut self, effective_weight: EffectiveWeight, fair_share_factor: f64, exponent: Exponent) -> bool {
+        let before = std::mem::replace(&mut self.fair_share_factor, fair_share_factor);
         self.effective_weight = effective_weight;
-        self.fair_share_factor = fair_share_factor(used, effective_weight);
-        self.exponent = Exponent::new(used, effective_weight);
+        self.exponent = exponent;
         self.fair_share_factor.to_bits() != before.to_bits()
     }
 }
@@ -128,8 +139,8 @@ pub struct Hierarchy {
     /// Owners that are new or whose weight, history or domain has changed since the last weighing. The flag is true if
     /// the change reaches the owners below, which every change but that of a history does.
     touched: BTreeMap<Owner, bool>,
-    /// The default weight of the last weighing; `None` if everything has to be weighed.
-    weighed_with: Option<Weight>,
+    /// The terms of the last weighing; `None` if everything has to be weighed.
+    weighed_with: Option<WeighingTerms>,
     /// The sum over all users.
     run_times: RunTimes,
 }
@@ -231,6 +242,8 @@ impl Hierarchy {
     pub fn remove_user(&mut self, member: Member) {
         if let Some(gone) = self.users.remove(&member) {
             self.run_times += -gone.run_times();
+            // Under a rule the shares of all others depend on who is there.
+            self.weighed_with = self.weighed_with.filter(|terms| terms.rule.is_none());
         }
     }
 
@@ -337,12 +350,15 @@ impl Hierarchy {
     }
 
     /// Calculates effective weights, factors and exponents where weights or histories have changed.
-    pub fn weigh(&mut self, default_weight: Weight) -> WeighingResult {
-        let touched = std::mem::take(&mut self.touched);
-        if self.weighed_with.replace(default_weight) == Some(default_weight) {
-            self.weigh_touched(touched, default_weight)
-        } else {
-            self.weigh_all(default_weight)
+    pub fn weigh(&mut self, terms: impl Into<WeighingTerms>) -> WeighingResult {
+        let (terms, touched) = (terms.into(), std::mem::take(&mut self.touched));
+        let knows_others = self.weighed_with.replace(terms) == Some(terms);
+        let WeighingTerms { default_weight, rule } = terms;
+        match rule {
+            None if knows_others => self.weigh_touched(touched, default_weight),
+            None => self.weigh_all(default_weight),
+            Some(_) if knows_others && touched.is_empty() => WeighingResult::default(),
+            Some(rule) => self.weigh_tree(rule, default_weight, knows_others.then_some(&touched)),
         }
     }
 

@@ -51,6 +51,7 @@ pub mod reported_time;
 pub mod run_times;
 pub mod schemas;
 pub mod sequencer;
+pub mod share_tree;
 pub mod slice;
 pub mod slots;
 pub mod status;

@@ -78,6 +78,27 @@ async fn only_group(client: &ApiClient) -> Result<String, CommandFailure> {
 const BUCKETS: &[&str] =
     &["period_start", "period_end", "resource_usage", "decay_weight", "normalized_usage", "contribution", "part"];
 
+/// The columns of `sshare -l`.
+const LEVELS: &[&str] =
+    &["account", "shares", "norm_shares", "raw_usage", "norm_usage", "effectv_usage", "fairshare", "levelfs"];
+
+/// The figures of an account or a user, with as many decimals as `sshare` has.
+fn level(row: &Value) -> Value {
+    let six_decimals =
+        |key: &str| row[key].as_str().and_then(|text| text.parse::<f64>().ok()).map(|value| format!("{value:.6}"));
+    let raw_usage = row["raw_usage"].as_str().and_then(|text| text.split('.').next());
+    json!({
+        "account": row["name"],
+        "shares": row["raw_shares"],
+        "norm_shares": six_decimals("normalized_shares"),
+        "raw_usage": raw_usage,
+        "norm_usage": six_decimals("normalized_usage"),
+        "effectv_usage": six_decimals("effective_usage"),
+        "fairshare": six_decimals("fair_share"),
+        "levelfs": six_decimals("level_fair_share").unwrap_or_else(|| "inf".to_owned()),
+    })
+}
+
 /// Writes the explanation for people.
 fn page(explained: &Value) -> Result<(), CommandFailure> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -91,6 +112,11 @@ fn page(explained: &Value) -> Result<(), CommandFailure> {
         print(&waiting_line(workload))?;
     }
     print(&format!("\nfactor = {}\n", text(&explained["formula"]["text"])))?;
+    let levels = explained["tree_levels"].as_array();
+    if let Some(levels) = levels {
+        print_list(OutputFormat::Table, LEVELS, levels.iter().map(level))?;
+        print("")?;
+    }
     let weights = explained["weights"].as_array().into_iter().flatten().map(weight);
     let columns = &["tier", "weight", "entitled", "of_parent", "source", "set_by", "set_at", "reason"];
     print_list(OutputFormat::Table, columns, weights)?;
@@ -123,6 +149,11 @@ fn page(explained: &Value) -> Result<(), CommandFailure> {
             };
             print(&format!("next {what}: {who}; {}", text(&other["because"])))?;
         }
+    }
+    if levels.is_some() {
+        let text = "which weight or usage would lead to another place is not computed: the scheduler compares the whole tree, so \
+                    that one change moves others; `fairshared simulate` shows what a change would do";
+        return print(&format!("\n{text}"));
     }
     write_ahead(explained)
 }

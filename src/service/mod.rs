@@ -272,7 +272,8 @@ impl Service {
     /// Publishes the state of a group that was read, and keeps it.
     fn publish(&self, slot: &mut SlotGuard, mut state: GroupState) {
         state.apply_people(&self.people.read());
-        state.hierarchy.weigh(state.options.default_weight);
+        let terms = state.weighing_terms();
+        state.hierarchy.weigh(terms);
         self.published.put(&Arc::new(GroupSnapshot::build(&state, &self.people.read(), None)));
         **slot = Some(state);
     }

@@ -51,11 +51,12 @@ impl Service {
     /// The rows from yesterday back to `first`. Going back, each day can drop the usage after it.
     fn past_days(&self, mut state: GroupState, first: Day, today: Day) -> (Vec<ShareDay>, Vec<FairnessDay>) {
         let (mut shares, mut fairness) = (Vec::new(), Vec::new());
+        let terms = state.weighing_terms();
         for day in (first.0..today.0).rev().map(Day) {
             let end = day.plus(1).start().plus_micros(-1);
             state.ledger.forget_from(day.plus(1));
             state.calculate(end);
-            state.hierarchy.weigh(state.options.default_weight);
+            state.hierarchy.weigh(terms);
             let group_snapshot = Arc::new(GroupSnapshot::build(&state, &self.people(), None));
             shares.extend(ShareDayRows::of(&group_snapshot, day).rows());
             fairness.extend(day_rows(&group_snapshot, end));

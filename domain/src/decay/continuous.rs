@@ -2,7 +2,7 @@
 
 use super::DecayKind;
 
-/// `0.5 ^ (age / half_life)`, as Slurm, Kueue and `HTCondor` decay.
+/// `0.5 ^ (age / half_life)`, as Kueue and `HTCondor` decay.
 pub(super) struct ContinuousDecay;
 
 impl DecayKind for ContinuousDecay {

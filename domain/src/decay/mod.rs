@@ -2,6 +2,7 @@
 
 mod continuous;
 mod flat;
+mod slurm;
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +21,10 @@ trait DecayKind: Sync {
     fn weight(&self, age_days: u32, half_life_days: u32) -> f64;
 }
 
-static KINDS: &[&dyn DecayKind] = &[&flat::FlatDecay, &continuous::ContinuousDecay];
+static KINDS: &[&dyn DecayKind] = &[&flat::FlatDecay, &continuous::ContinuousDecay, &slurm::SlurmDecay];
+
+/// The name of the decay that Slurm's usage has, which its sequencers expect.
+pub const SLURM_DECAY: &str = "slurm";
 
 /// A registered decay kind.
 #[derive(Clone, Copy)]

@@ -20,6 +20,7 @@ use crate::outstanding::OutstandingKernels;
 use crate::run_times::{CacheGeneration, RunTimes};
 use crate::sequencer::ShareLookup;
 use crate::sequencer::progressive::{GroupUsage, ProgressiveSequence};
+use crate::share_tree::WeighingTerms;
 use crate::slice::{self, RunParameters};
 use crate::slots::{SlotAmounts, SlotUsages};
 use crate::time::{Day, MICROS_PER_SECOND, TimeSpan, Timestamp};
@@ -37,6 +38,7 @@ pub struct WorkloadStart {
 #[derive(Debug)]
 pub struct ReplayGroup {
     options: FairShareOptions,
+    terms: WeighingTerms,
     hierarchy: Hierarchy,
     ledger: Ledger,
     outstanding: OutstandingKernels,
@@ -64,6 +66,7 @@ impl ReplayGroup {
     pub fn new(policy: &ReplayPolicy, capacity: SlotAmounts, now: Timestamp) -> Self {
         let mut group = Self {
             options: policy.options.clone(),
+            terms: policy.weighing_terms(),
             hierarchy: Hierarchy::default(),
             ledger: Ledger::new(CapacityCalendar::default(), Day::MIN),
             outstanding: OutstandingKernels::default(),
@@ -238,7 +241,7 @@ impl ReplayGroup {
     }
 
     fn weigh(&mut self) {
-        let weighed = self.hierarchy.weigh(self.options.default_weight);
+        let weighed = self.hierarchy.weigh(self.terms);
         for owner in weighed.moved {
             if let Owner::User(member) = owner
                 && let Some(share) = self.hierarchy.users().get(&member)

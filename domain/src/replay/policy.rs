@@ -6,6 +6,7 @@ use crate::ids::Owner;
 use crate::options::{FairShareOptions, SequenceMode};
 use crate::sequencer::Sequencer;
 use crate::sequencer::progressive::ProgressiveSequence;
+use crate::share_tree::WeighingTerms;
 use crate::weight::Weight;
 
 /// The rules by which a resource group orders and accounts.
@@ -20,7 +21,12 @@ pub struct ReplayPolicy {
 impl ReplayPolicy {
     /// True if the order depends on recorded usage.
     pub fn reads_usage(&self) -> bool {
-        self.sequencer.compares_usage()
+        self.sequencer.compares_usage() || self.sequencer.share_rule().is_some()
+    }
+
+    /// The terms by which shares are weighed.
+    pub fn weighing_terms(&self) -> WeighingTerms {
+        WeighingTerms { default_weight: self.options.default_weight, rule: self.sequencer.share_rule() }
     }
 
     /// The progressive form of the order; `None` if the order is plain.

@@ -10,7 +10,7 @@
 //!
 //! A sequencer's file has all of it: the keys of the plain order, the reasons that it gives, its progressive form if it has one,
 //! and its name and sentence, which the API and the pages show. The sort keys also say where an owner stands; the ranks of a
-//! group follow from factors under every sequencer.
+//! group follow from factors under every sequencer. A sequencer may have a rule of its own for factors (`share_rule`).
 //!
 //! A sequencer does not decide whether a workload fits, and it starts nothing. It reads neither a clock nor the
 //! database.
@@ -27,6 +27,8 @@ mod lifo;
 pub mod progressive;
 pub(crate) mod saturation;
 pub(crate) mod score;
+mod slurm_classic;
+mod slurm_fair_tree;
 mod ties;
 pub(crate) mod turns;
 
@@ -36,6 +38,7 @@ use std::fmt;
 use super::factor::Exponent;
 use super::ids::{Member, ProjectId, UserId};
 use super::options::FairshareOrder;
+use super::share_tree::ShareRule;
 use super::slots::SlotUsages;
 use super::time::Timestamp;
 use ties::WorkloadIds;
@@ -107,6 +110,17 @@ trait SequenceRule: Sync {
         false
     }
 
+    /// The rule by which factors and ranks follow from the tree of the group; `None` if each share follows from the owner's
+    /// own exponent (FAIR_SHARE §7).
+    fn share_rule(&self) -> Option<&'static dyn ShareRule> {
+        None
+    }
+
+    /// The decay without which the shares are not what the order stands for; `None` if any decay will do.
+    fn expected_decay(&self) -> Option<&'static str> {
+        None
+    }
+
     /// True if queues take turns. The keys then order the workloads of each queue.
     fn takes_turns(&self) -> bool {
         false
@@ -131,6 +145,8 @@ static SEQUENCERS: &[&dyn SequenceRule] = &[
     &fairshare::FairShare,
     &saturation::SaturationSequencer,
     &score::ScoreSequencer,
+    &slurm_fair_tree::SlurmFairTree,
+    &slurm_classic::SlurmClassic,
 ];
 
 /// A registered sequencer.
@@ -201,6 +217,17 @@ impl Sequencer {
     /// The progressive form of the order; `None` if the sequencer has none.
     pub fn progressive(self) -> Option<&'static dyn ProgressiveSequence> {
         self.0.progressive()
+    }
+
+    /// The rule by which factors and ranks follow from the tree of the group; `None` if each share follows from the owner's
+    /// own exponent (FAIR_SHARE §7).
+    pub fn share_rule(self) -> Option<&'static dyn ShareRule> {
+        self.0.share_rule()
+    }
+
+    /// The decay without which the shares are not what the order stands for; `None` if any decay will do.
+    pub fn expected_decay(self) -> Option<&'static str> {
+        self.0.expected_decay()
     }
 
     /// True if the order compares usage by weight.

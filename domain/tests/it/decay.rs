@@ -60,7 +60,10 @@ fn weights_by_age_at_half_life_seven() {
         assert!(close(kind("flat").weight(age, 7), flat), "flat {age}");
         assert!(close(kind("continuous").weight(age, 7), continuous), "continuous {age}");
     }
-    assert_eq!(RegisteredDecay::choices().iter().map(|decay| decay.name).collect::<Vec<_>>(), ["flat", "continuous"]);
+    assert_eq!(
+        RegisteredDecay::choices().iter().map(|decay| decay.name).collect::<Vec<_>>(),
+        ["flat", "continuous", "slurm"]
+    );
     assert_eq!(RegisteredDecay::default().name(), "flat");
     assert!("Flat".parse::<RegisteredDecay>().is_err());
 }
@@ -163,7 +166,7 @@ prop_compose! {
 }
 
 fn any_kind() -> impl Strategy<Value = RegisteredDecay> {
-    prop_oneof![Just(kind("flat")), Just(kind("continuous"))]
+    prop_oneof![Just(kind("flat")), Just(kind("continuous")), Just(kind("slurm"))]
 }
 
 /// Numbers that take 1 to 32 bytes, in every grain.

@@ -30,6 +30,7 @@ mod readings;
 mod replays;
 mod sequencing;
 mod slices;
+mod slurm_shares;
 mod spans;
 mod statuses;
 mod support;

@@ -80,7 +80,7 @@ fn every_entry_of_a_registry_is_there() {
     let names = |choices: &[domain::choices::NamedChoice]| choices.iter().map(|choice| choice.name).collect::<Vec<_>>();
     assert_eq!(names(&facts.division_algorithms), algorithm_names().collect::<Vec<_>>());
     assert_eq!(names(&facts.reclaim_plugins), plugin_names().collect::<Vec<_>>());
-    assert_eq!(names(&facts.decays), ["flat", "continuous"]);
+    assert_eq!(names(&facts.decays), ["flat", "continuous", "slurm"]);
     for name in names(&facts.decays) {
         assert!(takes(&["decay"], name.into()), "{name}");
     }

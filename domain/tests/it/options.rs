@@ -113,7 +113,7 @@ fn every_fault_is_named_with_its_pointer() {
         (json!({"default_weight": {"a": 1}}), "/default_weight", "invalid_weight"),
         (json!({"gap_policy": "Ignore"}), "/gap_policy", "invalid_value"),
         (json!({"gap_policy": 3}), "/gap_policy", "invalid_value"),
-        (json!({"decay": "slurm"}), "/decay", "invalid_value"),
+        (json!({"decay": "halving"}), "/decay", "invalid_value"),
         (json!({"resource_weights": {"cpu": -1}}), "/resource_weights/cpu", "invalid_value"),
         (json!({"half_life_days": {}}), "/half_life_days", "out_of_range"),
         (json!({"division": {"options": {"rule": {}}}}), "/division/options/rule", "invalid_value"),

@@ -42,7 +42,14 @@ fn fifo() -> ReplayPolicy {
 fn policies() -> Vec<ReplayPolicy> {
     use FairshareOrder::{Flat, Tiered};
     use SequenceMode::{Plain, Progressive};
-    let named = [("fifo", Flat, Plain), ("lifo", Flat, Plain), ("drf", Flat, Plain), ("drf", Flat, Progressive)];
+    let named = [
+        ("fifo", Flat, Plain),
+        ("lifo", Flat, Plain),
+        ("drf", Flat, Plain),
+        ("drf", Flat, Progressive),
+        ("slurm_fair_tree", Flat, Plain),
+        ("slurm_classic", Flat, Plain),
+    ];
     let fair = [Flat, Tiered].into_iter().flat_map(|order| [Plain, Progressive].map(|mode| ("fairshare", order, mode)));
     named.into_iter().chain(fair).map(|(name, order, mode)| policy(name, order, mode)).collect()
 }
@@ -233,6 +240,9 @@ fn who_used_little_is_served_before_who_used_much() {
     assert_eq!(starts(&fifo()), [0, 2, 3, 4, 5]);
     for order in [FairshareOrder::Flat, FairshareOrder::Tiered] {
         assert_eq!(starts(&policy("fairshare", order, SequenceMode::Progressive)), [0, 4, 5, 2, 3]);
+    }
+    for scheduler in ["slurm_fair_tree", "slurm_classic"] {
+        assert_eq!(starts(&policy(scheduler, FairshareOrder::Flat, SequenceMode::Plain)), [0, 4, 5, 2, 3]);
     }
 }
 

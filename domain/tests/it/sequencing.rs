@@ -94,7 +94,7 @@ fn equals_keep_submission_order_then_id() {
         workload("untimed-a", 1, None),
     ];
     let expected = ["a", "b", "late", "untimed-z", "untimed-a"];
-    for name in ["fifo", "drf", "fairshare"] {
+    for name in ["fifo", "drf", "fairshare", "slurm_fair_tree", "slurm_classic"] {
         assert_eq!(ids(&sequencer(name).order(&workloads, &GivenStandings::default()), &workloads), expected, "{name}");
     }
     // Without any times the order in which they were given stands.
@@ -104,7 +104,8 @@ fn equals_keep_submission_order_then_id() {
 
 #[test]
 fn sequencers_have_names_and_messages() {
-    assert_eq!(Sequencer::names().collect::<Vec<_>>(), ["fifo", "lifo", "drf", "fairshare", "saturation", "score"]);
+    let names = ["fifo", "lifo", "drf", "fairshare", "saturation", "score", "slurm_fair_tree", "slurm_classic"];
+    assert_eq!(Sequencer::names().collect::<Vec<_>>(), names);
     for name in Sequencer::names() {
         assert_eq!(sequencer(name).name(), name);
         assert!(sequencer(name).success_message().starts_with("Sessions sequenced"));

@@ -78,7 +78,8 @@ impl ShareFacts {
         f64_text(self.entitlement().entitled.of_parent)
     }
 
-    /// Decayed usage as a part of the window's capacity: `fair_share_factor = 2 ^ -(effective_usage / effective_weight)`.
+    /// Decayed usage as a part of the window's capacity: `fair_share_factor = 2 ^ -(effective_usage / effective_weight)`, unless the
+    /// scheduler is one of Slurm's.
     async fn effective_usage(&self) -> String {
         f64_text(self.share.history.normalized_usage)
     }

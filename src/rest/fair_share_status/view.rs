@@ -30,7 +30,7 @@ use crate::service::shares::UserPlace;
 }))]
 pub struct UserStatus {
     pub user_uuid: Uuid,
-    /// `2 ^ -(effective_usage / effective_weight)`, 0 to 1.
+    /// `2 ^ -(effective_usage / effective_weight)`, 0 to 1; under the schedulers of Slurm `FairShare` of `sshare`.
     #[schema(value_type = String)]
     pub fair_share_factor: ComputedNumber,
     /// 1 is first; equals share a rank (1, 2, 2, 4). `null` outside of the group.
@@ -79,7 +79,7 @@ impl UserStatus {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PlaceOfUser {
     pub user_uuid: Uuid,
-    /// `2 ^ -(effective_usage / effective_weight)`, 0 to 1.
+    /// `2 ^ -(effective_usage / effective_weight)`, 0 to 1; under the schedulers of Slurm `FairShare` of `sshare`.
     #[schema(value_type = String)]
     pub fair_share_factor: ComputedNumber,
     /// 1 is first; equals share a rank (1, 2, 2, 4). `null` outside of the group.

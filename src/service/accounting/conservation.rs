@@ -70,7 +70,7 @@ impl Service {
                 None => run_blocking(|| {
                     tiers_differ(&stored, found.records_from).or_else(|| {
                         let mut hierarchy = state.hierarchy.clone();
-                        let weighed = hierarchy.weigh(state.options.default_weight);
+                        let weighed = hierarchy.weigh(state.weighing_terms());
                         let today = service.clock.now().day();
                         recalculation::first_difference(&mut state, &hierarchy, &weighed, today).or_else(|| {
                             let group_snapshot = service.published.get(&group)?;

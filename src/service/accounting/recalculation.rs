@@ -46,6 +46,11 @@ fn other_history(state: &mut GroupState, today: Day) -> Option<UsageDifference> 
 }
 
 fn other_factor(state: &GroupState, should: &Hierarchy, weighed: &WeighingResult) -> Option<UsageDifference> {
+    // Under a rule of its own every factor follows from the whole tree, which a report in another group may have changed by
+    // moving a project. Factors follow with the next change in this group.
+    if state.scheduler.share_rule().is_some() {
+        return None;
+    }
     let (hierarchy, default) = (&state.hierarchy, state.options.default_weight);
     weighed.refactored.iter().find(|owner| !is_of_another_domain(hierarchy, owner, default)).map(|owner| {
         let factor = |of: &Hierarchy| of.share(owner).map_or(1.0, |share| share.fair_share_factor);

@@ -141,6 +141,11 @@ pub struct Explanation {
     /// `flat` or `tiered`: what the place follows from.
     pub order: &'static str,
     pub formula: FactorFormula,
+    /// The figures of `sshare -l`, from the domain down; only under the schedulers `slurm_fair_tree` and `slurm_classic`. Then
+    /// `if_nothing_is_run` and `weights_for_places` are empty, and `costs` is `null`. Keys of users see only their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub tree_levels: Option<Vec<TreeLevel>>,
     /// The weights that divide the usage, from the domain down.
     pub weights: Vec<WeightPart>,
     pub rules: CountingRules,
@@ -170,12 +175,41 @@ pub struct FactorFormula {
     /// The product of the weights.
     #[schema(value_type = String)]
     pub effective_weight: EffectiveWeight,
-    /// `normalized_usage / effective_weight` rounded to 12 places: smaller comes first.
+    /// `normalized_usage / effective_weight` rounded to 12 places: smaller comes first. Of users under `slurm_fair_tree`: how far
+    /// the rank is below the best one.
     pub exponent: String,
-    /// `2 ^ -(normalized_usage / effective_weight)` rounded to 12 places.
+    /// `2 ^ -(normalized_usage / effective_weight)` rounded to 12 places; under the schedulers of Slurm as `text` says.
     pub fair_share_factor: String,
     /// All of it in one line.
     pub text: String,
+}
+
+/// An account or a user of Slurm's tree, with the figures of `sshare -l`.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "tier": "project", "name": "climate", "raw_shares": "2", "normalized_shares": "0.666666666667", "raw_usage": "3600",
+    "normalized_usage": "0.6", "effective_usage": "0.75", "fair_share": "0.458502020218", "level_fair_share": "0.888888888889"
+}))]
+pub struct TreeLevel {
+    /// `domain`, `project` or `user`. A project that has the name of its domain is no level of its own.
+    pub tier: &'static str,
+    pub name: String,
+    /// `RawShares`: the weight.
+    #[schema(value_type = String)]
+    pub raw_shares: Weight,
+    /// `NormShares`.
+    pub normalized_shares: String,
+    /// `RawUsage`: decayed slot-seconds of the slot that is counted.
+    #[schema(value_type = String)]
+    pub raw_usage: Usage,
+    /// `NormUsage`.
+    pub normalized_usage: String,
+    /// `EffectvUsage`.
+    pub effective_usage: String,
+    /// `FairShare`; of accounts under `slurm_fair_tree` `2 ^ -(effective_usage / normalized_shares)`, where `sshare` shows nothing.
+    pub fair_share: String,
+    /// `LevelFS` of the fair tree: `normalized_shares / effective_usage`; `null`: infinite, as nothing was used.
+    pub level_fair_share: Option<String>,
 }
 
 /// By which options the buckets count.
@@ -233,7 +267,7 @@ pub struct BucketPart {
     pub normalized_usage: String,
     /// `decay_weight x normalized_usage / lookback_days`.
     pub contribution: String,
-    /// The contribution as a part of all, 0 to 1.
+    /// The contribution as a part of all, 0 to 1; under the schedulers of Slurm by the slot that they count.
     pub part: String,
 }
 
@@ -285,7 +319,7 @@ pub struct RankOutlook {
     /// From when on nothing is run.
     #[schema(value_type = String, format = DateTime)]
     pub from: Timestamp,
-    /// Once the next run has recorded what was used until then; `null` outside of the group.
+    /// Once the next run has recorded what was used until then; `null` outside of the group, and under the schedulers of Slurm.
     pub next_run: Option<OutlookDate>,
     /// The days on which the place or the factor is another than the day before, at most 10.
     pub dates: Vec<OutlookDate>,

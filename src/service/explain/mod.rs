@@ -4,6 +4,7 @@ pub mod answer;
 mod explained_row;
 mod page;
 mod standing;
+mod tree_position;
 mod unrecorded;
 
 use std::sync::Arc;

@@ -25,6 +25,7 @@ use crate::service::Result;
 use crate::service::audit_log::ChangeAuthor;
 use crate::service::group::snapshots::normalized_days::NormalizedDaysCache;
 use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
+use crate::service::group::snapshots::tree_shares::TreeShares;
 use crate::service::group::visible::VisibleGroup;
 
 /// The data of an explanation.
@@ -66,7 +67,7 @@ impl ExplanationData<'_> {
 
     pub fn write(&self, place: Option<i64>, workload: Option<WaitingWorkload>) -> Result<Explanation> {
         let ContributionScale { today, options } = self.facts().scale(self.now);
-        let standing = self.standing(place)?;
+        let (standing, tree) = (self.standing(place)?, self.facts().tree_shares());
         let better = standing.outlook.as_ref().zip(standing.place);
         let story = SummaryInput {
             place: standing.place,
@@ -82,17 +83,18 @@ impl ExplanationData<'_> {
             resource_group: self.group.name.to_string(),
             tier: self.subject.tier().as_str(),
             whom: self.subject.entity_ref(),
-            summary: story.describe(),
+            summary: tree.map_or_else(|| story.describe(), |tree| self.tree_summary(tree, &standing)),
             in_group: self.subject.rank().is_some(),
             rank: self.subject.rank(),
             place: standing.place,
             of: standing.of,
             equals: standing.equals,
-            order: self.facts().options.order.as_str(),
-            formula: self.formula(),
+            order: self.facts().compared_order().as_str(),
+            formula: tree.map_or_else(|| self.formula(), |tree| self.tree_formula(tree)),
+            tree_levels: tree.map(|tree| self.tree_levels(tree)),
             weights: self.weights(),
             rules: self.rules(today, options),
-            buckets: self.buckets(),
+            buckets: self.buckets(tree),
             unrecorded: parts(&beside.unrecorded, self.facts(), self.now),
             committed: parts(&beside.committed, self.facts(), self.now),
             above: standing.above,
@@ -133,9 +135,12 @@ impl ExplanationData<'_> {
         }
     }
 
-    fn buckets(&self) -> Vec<BucketPart> {
+    fn buckets(&self, tree: Option<&TreeShares>) -> Vec<BucketPart> {
         let all = self.recount.normalized_usage;
-        let bucket = |(bucket, count): &(Bucket, BucketContribution)| BucketPart {
+        let part = |(_, count): &(Bucket, BucketContribution)| if all > 0.0 { count.contribution / all } else { 0.0 };
+        let parts =
+            tree.map_or_else(|| self.recount.buckets.iter().map(part).collect(), |tree| self.parts_by_slot(tree));
+        let bucket = |((bucket, count), part): (&(Bucket, BucketContribution), f64)| BucketPart {
             period_start: bucket.start,
             period_end: bucket.end,
             resource_usage: bucket.usage.clone(),
@@ -144,9 +149,9 @@ impl ExplanationData<'_> {
             decay_weight: exact_text(count.decay_weight),
             normalized_usage: exact_text(count.normalized_usage),
             contribution: exact_text(count.contribution),
-            part: f64_text(if all > 0.0 { count.contribution / all } else { 0.0 }),
+            part: f64_text(part),
         };
-        self.recount.buckets.iter().map(bucket).collect()
+        self.recount.buckets.iter().zip(parts).map(bucket).collect()
     }
 
     /// The weights in force of the domain, the project and the user, as far as they are multiplied.

@@ -37,12 +37,12 @@ pub(super) struct OwnerPosition {
 }
 
 /// A tier of the comparison with the owner that is explained, and functions that read its rows.
-struct ComparedTier<'a, R> {
-    field: &'a ComparisonSet<R>,
+pub(super) struct ComparedTier<'a, R> {
+    pub field: &'a ComparisonSet<R>,
     /// The number of the owner that is explained; `None` if it is not in the group.
-    number: Option<usize>,
-    owner: fn(&R) -> Owner,
-    whom: fn(&R) -> EntityRef,
+    pub number: Option<usize>,
+    pub owner: fn(&R) -> Owner,
+    pub whom: fn(&R) -> EntityRef,
     /// The number of any owner of the tier.
     number_of: &'a dyn Fn(&Owner) -> Option<usize>,
 }
@@ -113,6 +113,9 @@ impl ExplanationData<'_> {
         let fault =
             || Error::about("/place", "out_of_range", format!("must be 1 to {of}, the number of compared owners"));
         let wanted = wanted.map(|place| u32::try_from(place).ok().filter(is_there).ok_or_else(fault)).transpose()?;
+        if let Some(tree) = self.facts().tree_shares() {
+            return self.tree_position(tree, seen, &candidate_order, wanted);
+        }
         let Some(number) = seen.number else { return Ok(OwnerPosition { of, ..OwnerPosition::default() }) };
         let (place, above) = (candidate_order.place(number), candidate_order.position_above(number));
         let rivals = candidate_order.siblings_at(number);

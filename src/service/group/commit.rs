@@ -70,7 +70,8 @@ impl GroupTransaction {
         let before = before.filter(|group| group.facts.revisions().created_at == self.state.group.created_at);
         let is_shown = before.as_ref().is_some_and(|old| old.facts.revision == self.state.group.shares_revision);
         if moved.is_none() && !is_shown {
-            self.state.hierarchy.weigh(self.state.options.default_weight);
+            let terms = self.state.weighing_terms();
+            self.state.hierarchy.weigh(terms);
         }
         let kernels = before.as_ref().and_then(|before| self.kernels_after(before));
         let is_run = self.work.is_some();
@@ -169,6 +170,7 @@ impl GroupTransaction {
             return Ok(None);
         }
         let Self { tx, state, changed_shares, histories, now, .. } = self;
+        let terms = state.weighing_terms();
         let GroupState { group, ledger, hierarchy, options, .. } = state;
         let ledger: &Ledger = ledger;
         let save = Box::pin(async {
@@ -178,7 +180,7 @@ impl GroupTransaction {
         });
         let calculate = || {
             let changed = histories.take().map(|histories| histories.take(ledger, hierarchy, options));
-            (changed, hierarchy.weigh(options.default_weight))
+            (changed, hierarchy.weigh(terms))
         };
         let (saved, (changed, weighed)) = join_with_compute(save, calculate).await;
         saved?;

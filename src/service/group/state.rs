@@ -36,6 +36,7 @@ use crate::domain::queues::QueueConfigs;
 use crate::domain::queues::{DemandPortion, QueueDemand};
 use crate::domain::run_times::RunTimes;
 use crate::domain::sequencer::Sequencer;
+use crate::domain::share_tree::WeighingTerms;
 use crate::domain::slots::{SlotAmounts, SlotName, SlotUsages};
 use crate::domain::time::{Day, MICROS_PER_SECOND, Timestamp};
 use crate::service::input::error::{Error, Result};
@@ -208,6 +209,11 @@ impl GroupState {
             longest_bucket: None,
             common: SharedKernelValues::default(),
         }
+    }
+
+    /// The terms by which shares are weighed now.
+    pub fn weighing_terms(&self) -> WeighingTerms {
+        WeighingTerms { default_weight: self.options.default_weight, rule: self.scheduler.share_rule() }
     }
 
     /// True if projects have moved that the state still has in their old domains.

@@ -10,11 +10,12 @@ use crate::service::input::warning::InputWarning;
 type WarningRule = fn(&GroupSnapshotData, &mut Vec<InputWarning>);
 
 /// Every rule, in the order of the answers. A new rule is one function and one entry.
-const RULES: [WarningRule; 7] = [
+const RULES: [WarningRule; 8] = [
     unused_slots,
     only_zeros,
     no_capacity,
     not_progressive,
+    unexpected_decay,
     flat_misses_domain_weights,
     half_life_exceeds_lookback,
     purged_usage,
@@ -71,6 +72,19 @@ fn not_progressive(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) 
             "mode_without_effect",
             format!("the scheduler `{}` has no progressive order; its sequences are plain", group.scheduler.name()),
         ));
+    }
+}
+
+/// The scheduler stands for an order with another decay.
+fn unexpected_decay(group: &GroupSnapshotData, warnings: &mut Vec<InputWarning>) {
+    let (expected, decay) = (group.scheduler.expected_decay(), group.options.decay.name());
+    if let Some(expected) = expected.filter(|expected| *expected != decay) {
+        let detail = format!(
+            "the scheduler `{}` computes the order of Slurm, and `decay` is `{decay}`: usage of earlier days counts otherwise than \
+             in Slurm. `{expected}` decays as Slurm does",
+            group.scheduler.name()
+        );
+        warnings.push(InputWarning::at("/scheduler_opts/decay", "unlike_slurm", detail));
     }
 }
 

@@ -176,7 +176,8 @@ impl ChangedCopy {
         if recalculates {
             changed.extend(state.calculate(moment.trusted_time));
         }
-        let weighed = state.hierarchy.weigh(state.options.default_weight);
+        let terms = state.weighing_terms();
+        let weighed = state.hierarchy.weigh(terms);
         changed.extend(weighed.moved);
         let people = service.seen_people(caller);
         let after =

@@ -9,6 +9,7 @@ mod rounds;
 mod settings;
 mod slurm;
 mod slurm_rig;
+mod slurm_shares;
 mod slurm_tree;
 mod texts;
 pub mod trees;

@@ -11,7 +11,7 @@ use super::slurm_rig::{self, SlurmRig, USERS, wait_until};
 use crate::cli::program::{Ended, Server, end, fed, program, run};
 use crate::support::database::{TestDb, sqlite_unmigrated};
 
-/// A Slurm and a server with a group for it.
+/// A Slurm and a server with a group for it. `lines` of `start` are more lines of `slurm.conf`.
 pub struct ConnectedRig {
     pub rig: SlurmRig,
     server: Server,
@@ -22,8 +22,8 @@ pub struct ConnectedRig {
 }
 
 impl ConnectedRig {
-    pub fn start() -> Option<Self> {
-        let rig = slurm_rig::start()?;
+    pub fn start(lines: &str) -> Option<Self> {
+        let rig = slurm_rig::start(lines)?;
         let db = sqlite_unmigrated();
         run(&db, ["migrate", "up"]).ok();
         let key = run(&db, ["keys", "create", "--role", "admin", "--label", "slurm"]).ok().trim_end().to_owned();
@@ -111,7 +111,7 @@ const ORDER: &str = "mode = \"order\"\nwrites_per_second = 10000";
 
 #[test]
 fn a_real_slurm_starts_jobs_in_the_order_of_the_server() {
-    let Some(c) = ConnectedRig::start() else { return };
+    let Some(c) = ConnectedRig::start("") else { return };
     let rig = &c.rig;
     let check = c.connector("", &["--check", "-o", "json"]);
     check_setup(check);

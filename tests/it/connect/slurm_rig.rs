@@ -36,10 +36,13 @@ pub const USERS: [(&str, &str); 4] = [("games", "climate"), ("man", "climate"), 
 pub struct SlurmRig {
     folder: PathBuf,
     daemons: Vec<Child>,
+    /// The number of the controller among the daemons.
+    controller: usize,
 }
 
-/// The rig, unless this machine cannot have one; the end of the test process then says why.
-pub fn start() -> Option<SlurmRig> {
+/// The rig, unless this machine cannot have one; the end of the test process then says why. `lines` are more lines of
+/// `slurm.conf`.
+pub fn start(lines: &str) -> Option<SlurmRig> {
     let is_there = |program: &&str| Command::new(program).arg("--version").stdin(Stdio::null()).output().is_ok();
     if let Some(missing) = PROGRAMS.iter().find(|program| !is_there(program)) {
         not_run(&test_name(), &format!("Slurm is not installed ({missing} is missing; {INSTALLATION})"));
@@ -49,7 +52,7 @@ pub fn start() -> Option<SlurmRig> {
         not_run(&test_name(), "a Slurm of several users needs root");
         return None;
     }
-    Some(SlurmRig::start())
+    Some(SlurmRig::start(lines))
 }
 
 /// Waits until something is the case.
@@ -68,19 +71,20 @@ fn free_ports<const N: usize>() -> [u16; N] {
 }
 
 impl SlurmRig {
-    fn start() -> Self {
+    fn start(lines: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let folder = scratch_folder().join(format!("slurm-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
         for part in ["db", "log", "state", "munge", "spool"] {
             std::fs::create_dir_all(folder.join(part)).unwrap();
         }
-        let mut rig = Self { folder, daemons: Vec::new() };
+        let mut rig = Self { folder, daemons: Vec::new(), controller: 0 };
         rig.start_munge();
         rig.start_database();
-        rig.write_configuration();
+        rig.write_configuration(lines);
         rig.daemon("slurmdbd", &["-D"]);
         wait_until("slurmdbd answers", || rig.probe("sacctmgr", &["-n", "show", "cluster"]));
         rig.slurm("sacctmgr", &["-i", "add", "cluster", "rig"]);
+        rig.controller = rig.daemons.len();
         rig.daemon("slurmctld", &["-D", "-i"]);
         // slurmdbd sends changes of accounts only to a slurmctld that it knows.
         wait_until("slurmdbd knows slurmctld", || {
@@ -172,7 +176,7 @@ impl SlurmRig {
         wait_until("MariaDB answers", ping);
     }
 
-    fn write_configuration(&self) {
+    fn write_configuration(&self, lines: &str) {
         let [controller, database, first, second] = free_ports();
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
         let host = host.trim().split('.').next().unwrap().to_owned();
@@ -200,9 +204,23 @@ impl SlurmRig {
              NodeName=n1 NodeAddr=127.0.0.1 NodeHostname={host} Port={first} CPUs=4 RealMemory=4000\n\
              NodeName=n2 NodeAddr=127.0.0.1 NodeHostname={host} Port={second} CPUs=4 RealMemory=4000\n\
              PartitionName=main Nodes=n1,n2 Default=YES MaxTime=1-0 State=UP PriorityTier=1\n\
-             PartitionName=high Nodes=n1 MaxTime=1-0 State=UP PriorityTier=10\n"
+             PartitionName=high Nodes=n1 MaxTime=1-0 State=UP PriorityTier=10\n{lines}"
         );
         std::fs::write(self.folder.join("slurm.conf"), file).unwrap();
+    }
+
+    /// Ends the controller, which saves its state, and starts it again with more lines in its configuration. It computes
+    /// fair shares as it starts, and otherwise only every few minutes.
+    pub fn restart_controller(&mut self, lines: &str) {
+        stop(&mut self.daemons[self.controller]);
+        let file = self.folder.join("slurm.conf");
+        let configuration = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, format!("{configuration}{lines}")).unwrap();
+        self.daemon("slurmctld", &["-D"]);
+        let last = self.daemons.len() - 1;
+        self.daemons.swap(self.controller, last);
+        self.daemons.pop().unwrap().wait().unwrap();
+        wait_until("the controller answers", || self.probe("sshare", &["-h"]));
     }
 
     fn probe(&self, program: &str, args: &[&str]) -> bool {
@@ -225,6 +243,12 @@ impl SlurmRig {
     #[track_caller]
     pub fn submit(&self, user: &str, seconds: u32, args: &[&str]) -> u64 {
         let account = USERS.iter().find(|(name, _)| *name == user).unwrap().1;
+        self.submit_for((user, account), seconds, args)
+    }
+
+    /// [`Self::submit`] for a user in any account.
+    #[track_caller]
+    pub fn submit_for(&self, (user, account): (&str, &str), seconds: u32, args: &[&str]) -> u64 {
         let (user, account) = (format!("--uid={user}"), format!("--account={account}"));
         let wrap = format!("--wrap=sleep {seconds}");
         let own = [&*user, &account, "--parsable", "--chdir=/", "--output=/dev/null", "--mem=1", "--time=60", &wrap];
@@ -277,16 +301,21 @@ impl Drop for SlurmRig {
         }
         // The daemons are stopped in the order of those that use others.
         for daemon in self.daemons.iter_mut().rev() {
-            let _ = Command::new("kill").arg(daemon.id().to_string()).output();
-            let deadline = Instant::now() + Duration::from_secs(10);
-            while matches!(daemon.try_wait(), Ok(None)) {
-                if Instant::now() > deadline {
-                    let _ = daemon.kill();
-                    let _ = daemon.wait();
-                    break;
-                }
-                std::thread::sleep(Duration::from_millis(20));
-            }
+            stop(daemon);
         }
+    }
+}
+
+/// Ends a daemon, and kills it if it does not end.
+fn stop(daemon: &mut Child) {
+    let _ = Command::new("kill").arg(daemon.id().to_string()).output();
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while matches!(daemon.try_wait(), Ok(None)) {
+        if Instant::now() > deadline {
+            let _ = daemon.kill();
+            let _ = daemon.wait();
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -72,7 +72,7 @@ impl ConnectedRig {
 
 #[test]
 fn the_tree_of_a_real_slurm_is_that_of_the_server() {
-    let Some(mut c) = ConnectedRig::start() else { return };
+    let Some(mut c) = ConnectedRig::start("") else { return };
     let created = c.ask(&["keys", "create", "--role", "connector", "--label", "slurm", "--group", "rig"]);
     created.ok().trim_end().clone_into(&mut c.connector_key);
     for account in ACCOUNTS {

@@ -10,12 +10,12 @@ use crate::support::on_both;
 
 const DAY: f64 = 86_400.0;
 
-async fn explain(server: &Server, query: &str) -> Value {
+pub(super) async fn explain(server: &Server, query: &str) -> Value {
     server.get(&group(&format!("/explain?{query}"))).await
 }
 
 /// Status, code and pointer of a refusal.
-async fn refused(server: &Server, key: &str, query: &str) -> (u16, String, String) {
+pub(super) async fn refused(server: &Server, key: &str, query: &str) -> (u16, String, String) {
     let answer = server.call_as(key, "GET", &group(&format!("/explain?{query}")), None).await;
     let status = answer.status.as_u16();
     let body: Value = serde_json::from_slice(&answer.bytes).unwrap();
@@ -71,7 +71,7 @@ fn ended(name: &str, user: &str, project: &str, cpu: &str, start: &str, end: &st
 }
 
 /// Users with usage of several days in two domains, whose kernels have all ended.
-async fn used(db: TestDb, options: &Value) -> Server {
+pub(super) async fn used(db: TestDb, options: &Value) -> Server {
     let server = Server::new(db).await;
     server.agent("node-01", &json!({"cpu": "100"})).await;
     server.options(options).await;

@@ -50,6 +50,7 @@ mod sequence;
 mod serving;
 mod simulated_fairness;
 mod simulations;
+mod slurm_orders;
 mod snapshots;
 pub mod support;
 mod together;

@@ -1,4 +1,4 @@
-import{f as e,t}from"./jsxRuntime.module.js";import{N as n,P as r,tt as i}from"./States.js";import{j as a}from"./app.js";var o=i(`
+import{f as e,t}from"./jsxRuntime.module.js";import{N as n,P as r,nt as i}from"./States.js";import{j as a}from"./app.js";var o=i(`
   query Archived {
     domains(archived: true, first: 1000) { edges { node { name } } }
     projects(archived: true, first: 1000) { edges { node { project_id } } }

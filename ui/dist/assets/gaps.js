@@ -1,1 +1,1 @@
-import{$ as e,Q as t,et as n}from"./States.js";var r=r=>n(t(e(`gap_policy`)?.choices??[],r.toLowerCase()));export{r as t};
+import{$ as e,et as t,tt as n}from"./States.js";var r=r=>n(e(t(`gap_policy`)?.choices??[],r.toLowerCase()));export{r as t};

@@ -52,6 +52,20 @@ export interface BucketPart {
   part: string;
 }
 
+/** An account or a user of Slurm's tree, with the figures of `sshare -l`. */
+export interface TreeLevel {
+  tier: string;
+  name: string;
+  raw_shares: string;
+  normalized_shares: string;
+  raw_usage: string;
+  normalized_usage: string;
+  effective_usage: string;
+  fair_share: string;
+  /** `null`: infinite. */
+  level_fair_share: string | null;
+}
+
 export interface OutlookDate {
   date: string;
   place: number;
@@ -81,6 +95,8 @@ export interface Explanation extends ExplainedEntity {
   equals: number;
   order: string;
   formula: { normalized_usage: string; effective_weight: string; exponent: string; fair_share_factor: string; text: string };
+  /** Only under the schedulers of Slurm. */
+  tree_levels?: TreeLevel[];
   weights: { tier: string; weight: string; source: string; set_by: string | null; set_at: string | null; reason: string | null }[];
   rules: { calculated_at: string | null; today: string; decay: string; half_life_days: number; lookback_days: number };
   buckets: BucketPart[];

@@ -73,3 +73,6 @@ export type Slots = Record<string, string>;
 export function slots(json: string | null | undefined): Slots {
   return json ? (JSON.parse(json) as Slots) : {};
 }
+
+/** How a fair-share factor comes about, for titles. */
+export const FACTOR_FORMULA = "2 to the power of −(usage ÷ weight); under the schedulers of Slurm FairShare of sshare";

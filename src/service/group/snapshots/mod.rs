@@ -31,6 +31,7 @@ pub mod normalized_days;
 pub mod profile;
 pub mod rows;
 pub mod snapshot_data;
+pub mod tree_shares;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

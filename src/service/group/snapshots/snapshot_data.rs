@@ -9,6 +9,7 @@ use super::comparison::ComparisonSet;
 use super::normalized_days::NormalizedDaysCache;
 use super::profile::GroupProfile;
 use super::rows::{ProjectShare, RankedRows, UserShare};
+use super::tree_shares::TreeShares;
 use crate::domain::decimal::Amount;
 use crate::domain::division::ObservedQueues;
 use crate::domain::factor::{Exponent, HistoryDecayer};
@@ -66,6 +67,8 @@ pub struct GroupSnapshotData {
     pub(in crate::service) normalized_days: Arc<OnceCell<NormalizedDaysCache>>,
     /// All users, as explanations compare them.
     contest: Arc<OnceLock<Arc<ComparisonSet<UserShare>>>>,
+    /// The tree that the sequencer compares, if it has a rule of its own.
+    tree_shares: Arc<OnceLock<Option<TreeShares>>>,
 }
 
 impl Deref for GroupSnapshotData {
@@ -96,6 +99,7 @@ impl GroupSnapshotData {
                 state.has_normalized_days.then_some(NormalizedDaysCache::Histories),
             )),
             contest: Arc::default(),
+            tree_shares: Arc::default(),
         }
     }
 
@@ -115,8 +119,21 @@ impl GroupSnapshotData {
     pub(in crate::service) fn contest(&self, normalized_days: &NormalizedDaysCache) -> Arc<ComparisonSet<UserShare>> {
         let made = self
             .contest
-            .get_or_init(|| Arc::new(ComparisonSet::users(&self.rows, self.options.order, normalized_days)));
+            .get_or_init(|| Arc::new(ComparisonSet::users(&self.rows, self.compared_order(), normalized_days)));
         Arc::clone(made)
+    }
+
+    /// The tiers by which users are compared. A rule of a sequencer has compared them already, so that only the keys of the
+    /// users count.
+    pub fn compared_order(&self) -> FairshareOrder {
+        if self.scheduler.share_rule().is_some() { FairshareOrder::Flat } else { self.options.order }
+    }
+
+    /// The tree that the sequencer compares, with the shares that follow from it; built for the first request. `None` if the
+    /// sequencer has no rule of its own.
+    pub fn tree_shares(&self) -> Option<&TreeShares> {
+        let build = || Some(TreeShares::of(self.scheduler.share_rule()?, &self.rows, self.options.default_weight));
+        self.tree_shares.get_or_init(build).as_ref()
     }
 
     /// The same data with new queues, demand, occupancy and outstanding usage. Run times stay: they change only with shares,

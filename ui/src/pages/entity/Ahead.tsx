@@ -8,5 +8,13 @@ import { named } from "./who.ts";
 export function Ahead({ group, tier, id }: { group: string; tier: string; id: string }) {
   const { domain, project, user } = named(tier, id);
   const answer = useQuery(EXPLAIN, { group, tier, domain, project, user });
-  return <Shown answer={answer}>{(data) => <Outlook ahead={(JSON.parse(data.explain_fair_share) as Explanation).if_nothing_is_run} />}</Shown>;
+  return (
+    <Shown answer={answer}>
+      {(data) => {
+        const explanation = JSON.parse(data.explain_fair_share) as Explanation;
+        // The schedulers of Slurm compare the whole tree, and no path ahead is computed for them.
+        return explanation.tree_levels ? null : <Outlook ahead={explanation.if_nothing_is_run} />;
+      }}
+    </Shown>
+  );
 }

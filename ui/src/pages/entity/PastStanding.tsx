@@ -1,5 +1,5 @@
 // Where an entity stood at the end of a day that is over.
-import { factor, num, percent } from "../../lib/numbers.ts";
+import { FACTOR_FORMULA, factor, num, percent } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { isUser } from "../../lib/session.ts";
 import { plusDays, shortDay } from "../../lib/time.ts";
@@ -36,7 +36,7 @@ export function PastStanding({ group, tier, id, domain, day }: PastProps) {
           <Figures
             items={[
               ["Rank", <Rank of={{ rank: row.rank, previous_rank, lookback_end: day }} among={among} />, "1 starts first"],
-              ["Factor", <span title={row.fair_share_factor}>{factor(row.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
+              ["Factor", <span title={row.fair_share_factor}>{factor(row.fair_share_factor)}</span>, FACTOR_FORMULA],
               ["Usage that counted, of capacity", <span title={row.effective_usage}>{percent(num(row.effective_usage))}</span>, "Decayed usage as a part of what the group offered in the look-back"],
               entitled(tier, row),
               ["Effective weight", row.effective_weight, "The divisor of the usage: for a user the product of the weights of all three tiers"],

@@ -4,7 +4,7 @@ import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import type { TadaDocumentNode } from "../../gql.ts";
 import { useArchived } from "../../lib/archived.ts";
-import { factor, num, percent, significant, slots } from "../../lib/numbers.ts";
+import { FACTOR_FORMULA, factor, num, percent, significant, slots } from "../../lib/numbers.ts";
 import { usePastDay } from "../../lib/past.ts";
 import { useQuery } from "../../lib/query.ts";
 import { groupPath, memberId, readMember, useParams } from "../../lib/route.ts";
@@ -181,7 +181,7 @@ function Standing({ tier, share }: { tier: string; share: Share }) {
       <Figures
         items={[
           ["Rank", share.rank === null ? <small>not in this group</small> : <Rank of={share} among={share.ranked_count} />, "1 starts first"],
-          ["Factor", <span title={share.fair_share_factor}>{factor(share.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
+          ["Factor", <span title={share.fair_share_factor}>{factor(share.fair_share_factor)}</span>, FACTOR_FORMULA],
           ["Usage that counts, of capacity", <span title={share.effective_usage}>{percent(num(share.effective_usage))}</span>, "Decayed usage as a part of what the group offered in the look-back"],
           ["Weight", <>{share.weight} <small>{share.configured_weight === null ? "the default" : "set"}</small></>, "The weight that an admin has set, or the group's default"],
           ["Effective weight", share.effective_weight, "The divisor of the usage: for a user the product of the weights of all three tiers"],

@@ -1,14 +1,15 @@
 // Why a domain, project or user stands where it stands: days, decay, weights, factor, place; and what would change it.
+import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import { graphql } from "../../gql.ts";
 import { useArchived } from "../../lib/archived.ts";
-import { EXPLAIN, explainAction, nameOf, type BucketPart, type Explanation, type Neighbour } from "../../lib/explanation.ts";
+import { EXPLAIN, explainAction, nameOf, type BucketPart, type Explanation, type Neighbour, type TreeLevel } from "../../lib/explanation.ts";
 import { ApiError } from "../../lib/client.ts";
 import { placeOf } from "../../lib/find.ts";
 import { inWords } from "../../lib/inWords.ts";
-import { count, factor, num, percent, significant } from "../../lib/numbers.ts";
+import { FACTOR_FORMULA, count, factor, num, percent, significant } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { groupPath, memberId, readMember, useParams } from "../../lib/route.ts";
 import { isUser } from "../../lib/session.ts";
@@ -148,26 +149,39 @@ function Explained({ group, subject }: { group: string; subject: Record<string, 
               items={[
                 ["Place", <>{explanation.place ?? "–"} <small>of {explanation.of}</small></>, explanation.order === "tiered" ? "In the order of starts: domains are compared first, then projects, then users" : "In the order of starts, which is by rank: all users of the group are compared"],
                 ...rankBeside(explanation),
-                ["Factor", <span title={explanation.formula.fair_share_factor}>{factor(explanation.formula.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
-                ["Usage that counts, of capacity", <span title={explanation.formula.normalized_usage}>{percent(num(explanation.formula.normalized_usage))}</span>, "Part of the group's capacity in the look-back"],
-                ["Effective weight", explanation.formula.effective_weight, "The weights of domain, project and user, multiplied"],
+                ["Factor", <span title={explanation.formula.fair_share_factor}>{factor(explanation.formula.fair_share_factor)}</span>, FACTOR_FORMULA],
+                ...usageAndWeight(explanation),
                 ["Calculated", <When at={explanation.rules.calculated_at} />, "Past days are under “Usage by day”"],
               ]}
             />
+            {explanation.tree_levels && <Tree levels={explanation.tree_levels} text={explanation.formula.text} />}
             <Days group={group} explanation={explanation} />
             <div class="grid">
               <Weights explanation={explanation} />
               <Neighbours group={group} explanation={explanation} />
             </div>
-            <div class="grid">
-              <Outlook ahead={explanation.if_nothing_is_run} />
-              <Change group={group} subject={subject} explanation={explanation} typed={typed} place={place} ask={(next) => change({ place: next })} />
-            </div>
+            {explanation.tree_levels ? (
+              <p class="muted small">This scheduler compares the whole tree, so a change of one owner moves others: which weight or usage would lead to another place is not computed. A simulation (What if) shows what one change would do.</p>
+            ) : (
+              <div class="grid">
+                <Outlook ahead={explanation.if_nothing_is_run} />
+                <Change group={group} subject={subject} explanation={explanation} typed={typed} place={place} ask={(next) => change({ place: next })} />
+              </div>
+            )}
           </Page>
         );
       }}
     </Shown>
   );
+}
+
+/** The figures that the factor is made of, unless it follows from the whole tree. */
+function usageAndWeight({ formula, tree_levels }: Explanation): [string, JSX.Element | string, string][] {
+  if (tree_levels) return [];
+  return [
+    ["Usage that counts, of capacity", <span title={formula.normalized_usage}>{percent(num(formula.normalized_usage))}</span>, "Part of the group's capacity in the look-back"],
+    ["Effective weight", formula.effective_weight, "The weights of domain, project and user, multiplied"],
+  ];
 }
 
 /** The rank, where it is another number than the place. */
@@ -189,14 +203,54 @@ function Crumbs({ group, explanation }: { group: string; explanation: Explanatio
   );
 }
 
+/** The figures of `sshare -l`, from the domain down. */
+function Tree({ levels, text }: { levels: TreeLevel[]; text: string }) {
+  return (
+    <Card title="As sshare -l shows it">
+      <Scroll>
+        <table class="data cards">
+          <caption class="visually-hidden">Shares and usage, from the domain down</caption>
+          <thead>
+            <tr>
+              <th scope="col">Account or user</th>
+              <th scope="col" class="number">RawShares</th>
+              <th scope="col" class="number">NormShares</th>
+              <th scope="col" class="number">RawUsage</th>
+              <th scope="col" class="number">NormUsage</th>
+              <th scope="col" class="number">EffectvUsage</th>
+              <th scope="col" class="number">FairShare</th>
+              <th scope="col" class="number" title="Shares divided by usage, each as a part of those of the siblings">LevelFS</th>
+            </tr>
+          </thead>
+          <tbody>
+            {levels.map((level) => (
+              <tr key={level.tier + level.name}>
+                <th scope="row">{level.name} <span class="muted">{level.tier}</span></th>
+                <td class="number">{level.raw_shares}</td>
+                <td class="number" title={level.normalized_shares}>{num(level.normalized_shares).toFixed(6)}</td>
+                <td class="number" title={level.raw_usage}>{Math.floor(num(level.raw_usage))}</td>
+                <td class="number" title={level.normalized_usage}>{num(level.normalized_usage).toFixed(6)}</td>
+                <td class="number" title={level.effective_usage}>{num(level.effective_usage).toFixed(6)}</td>
+                <td class="number" title={level.fair_share}>{num(level.fair_share).toFixed(6)}</td>
+                <td class="number" title={level.level_fair_share ?? "infinite"}>{level.level_fair_share === null ? "inf" : num(level.level_fair_share).toFixed(6)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+      <pre class="code" title={text}>{shortened(text)}</pre>
+    </Card>
+  );
+}
+
 function Days({ group, explanation }: { group: string; explanation: Explanation }) {
   const days = waterfall(explanation.buckets);
   const then = conclusion(explanation);
   const said = then.map(({ name, shown }) => `${name}: ${shown}`).join("; ");
   return (
-    <Card title="From days to the place" aside={<span class="muted small">days of UTC</span>}>
+    <Card title={explanation.tree_levels ? "Days that count" : "From days to the place"} aside={<span class="muted small">days of UTC</span>}>
       {days.length === 0 && <p class="muted">Nothing that was used in the last {explanation.rules.lookback_days} days counts.</p>}
-      <div class="waterfall" role="img" aria-label={`The days whose usage counts, as parts of all that counts; the same values are in the table below. What follows from them: ${said}.`}>
+      {!explanation.tree_levels && <div class="waterfall" role="img" aria-label={`The days whose usage counts, as parts of all that counts; the same values are in the table below. What follows from them: ${said}.`}>
         {[...days, ...then].map((step) => (
           <div key={step.name} class={step.kind} title={step.title}>
             <span>{step.name}</span>
@@ -206,8 +260,8 @@ function Days({ group, explanation }: { group: string; explanation: Explanation 
             <span class="right">{step.shown}</span>
           </div>
         ))}
-      </div>
-      <p class="muted small">A day's bar begins where the one before it ends. All that counts, divided by the weight, is the exponent: the factor is 2 to the power of minus it, and its bar is a part of 1. The mark of the place stands in the line, the first at the left.</p>
+      </div>}
+      {!explanation.tree_levels && <p class="muted small">A day's bar begins where the one before it ends. All that counts, divided by the weight, is the exponent: the factor is 2 to the power of minus it, and its bar is a part of 1. The mark of the place stands in the line, the first at the left.</p>}
       <details>
         <summary>Every day with its decay, and its kernels</summary>
         <Scroll>
@@ -238,7 +292,7 @@ function Days({ group, explanation }: { group: string; explanation: Explanation 
           </table>
         </Scroll>
       </details>
-      <pre class="code" title={explanation.formula.text}>{shortened(explanation.formula.text)}</pre>
+      {!explanation.tree_levels && <pre class="code" title={explanation.formula.text}>{shortened(explanation.formula.text)}</pre>}
       {(num(explanation.unrecorded.normalized_usage) > 0 || num(explanation.committed.normalized_usage) > 0) && (
         <p class="muted small">
           Not in the factor yet: {percent(num(explanation.unrecorded.normalized_usage))} that no run has recorded, and {percent(num(explanation.committed.normalized_usage))} that running kernels are expected to use. Progressive sequences count both.

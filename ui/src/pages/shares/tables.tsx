@@ -4,7 +4,7 @@ import { useId, useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import { groupPath, memberId, useParams } from "../../lib/route.ts";
 import { useArchived, type Who } from "../../lib/archived.ts";
-import { count, factor, num, percent } from "../../lib/numbers.ts";
+import { FACTOR_FORMULA, count, factor, num, percent } from "../../lib/numbers.ts";
 import { weightFault } from "../../lib/quantity.ts";
 import { Button } from "../../ui/Basics.tsx";
 import { Archived } from "../../ui/Archived.tsx";
@@ -55,7 +55,7 @@ function Head({ day, tiers }: { day: string | null; tiers: Tier[] }) {
       <tr>
         {head("Name", "name", "name", "As the scheduler calls it")}
         {head("Rank", "rank", "number", "Domains and users in the group, projects in their domain", <div class="phone-only">Factor</div>)}
-        {head("Factor", "factor", "number wide-only", "2 to the power of −(usage ÷ weight), between 0 and 1; higher starts first")}
+        {head("Factor", "factor", "number wide-only", `${FACTOR_FORMULA}; between 0 and 1, and higher starts first`)}
         {head("Used, entitled", "usage", "", "Decayed usage as a part of what all domains have used together, beside what weights entitle to among those that are active", <div class="wide-only small muted">{scaleOf(tiers)}</div>)}
         {day ? head("Effective weight", "weight", "number", "The divisor of the usage: for a user the product of the weights of all three tiers") : head("Weight", "weight", "number", "The weight that an admin has set, or the group's default")}
       </tr>
