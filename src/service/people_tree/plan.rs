@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::tree::{PeopleTree, TreeNode};
+use super::tree::{PeopleTree, PeopleTreeNode};
 use super::{ACTION, NamedTarget, PeopleTreeChanged, TreeChange, TreeDifference};
 use crate::domain::ids::{Member, Owner, ProjectId};
 use crate::domain::weight::Weight;
@@ -53,7 +53,7 @@ impl TreePlan {
     }
 
     /// Plans new people, and the moves of projects.
-    fn plan_people(&mut self, session: &GroupTransaction, foreign: &ForeignOwners, nodes: &[TreeNode]) {
+    fn plan_people(&mut self, session: &GroupTransaction, foreign: &ForeignOwners, nodes: &[PeopleTreeNode]) {
         let (people, now) = (session.people(), session.now);
         let mut users = BTreeSet::new();
         // Domains and projects come before what is in them.
@@ -97,7 +97,7 @@ impl TreePlan {
     fn plan_domain(
         &mut self,
         known: &Project,
-        node: &TreeNode,
+        node: &PeopleTreeNode,
         is_fixed: bool,
         session: &GroupTransaction,
     ) -> Arc<str> {
@@ -118,7 +118,7 @@ impl TreePlan {
     }
 
     /// Plans the weights. Those that are set by hand stay.
-    async fn plan_weights(&mut self, session: &GroupTransaction, nodes: &[TreeNode]) -> Result<()> {
+    async fn plan_weights(&mut self, session: &GroupTransaction, nodes: &[PeopleTreeNode]) -> Result<()> {
         let differences = weight_differences(session.state(), nodes);
         let is_set = |difference: &&WeightDifference| difference.from.is_some();
         let set: Vec<String> = differences.iter().filter(is_set).map(|difference| label(&difference.owner)).collect();
@@ -132,7 +132,7 @@ impl TreePlan {
         for WeightDifference { owner, from, to, node } in differences {
             differing += usize::from(to.is_some());
             let is_pinned = from.is_some() && !of_trees.contains(&label(&owner));
-            let target = node.map_or_else(|| named_target(&session.people(), owner), TreeNode::target);
+            let target = node.map_or_else(|| named_target(&session.people(), owner), PeopleTreeNode::target);
             let difference = TreeDifference::Weight { from, to };
             let change = TreeChange { target, difference, pointer: node.map(|node| node.pointer.clone()) };
             if !is_pinned {
@@ -196,13 +196,13 @@ struct WeightDifference<'a> {
     from: Option<Weight>,
     to: Option<Weight>,
     /// `None`: the tree does not have the owner.
-    node: Option<&'a TreeNode>,
+    node: Option<&'a PeopleTreeNode>,
 }
 
 /// The weights of the group that are not as the tree has them: first those of the tree, then the others by owner.
-fn weight_differences<'a>(state: &GroupState, nodes: &'a [TreeNode]) -> Vec<WeightDifference<'a>> {
+fn weight_differences<'a>(state: &GroupState, nodes: &'a [PeopleTreeNode]) -> Vec<WeightDifference<'a>> {
     let weight = |owner: &Owner| state.hierarchy.share(owner).and_then(|share| share.weight);
-    let of_node = |node: &'a TreeNode| WeightDifference {
+    let of_node = |node: &'a PeopleTreeNode| WeightDifference {
         owner: node.owner.clone(),
         from: weight(&node.owner),
         to: node.weight,
@@ -217,7 +217,7 @@ fn weight_differences<'a>(state: &GroupState, nodes: &'a [TreeNode]) -> Vec<Weig
     all.filter(|difference| difference.from != difference.to).collect()
 }
 
-impl TreeNode {
+impl PeopleTreeNode {
     fn target(&self) -> NamedTarget {
         let Self { owner, project_name, user_name, .. } = self;
         NamedTarget { owner: owner.clone(), project_name: project_name.clone(), user_name: user_name.clone() }

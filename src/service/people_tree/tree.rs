@@ -83,7 +83,7 @@ pub struct UserLeaf {
 
 /// A domain, project or user of the tree.
 #[derive(Clone, Debug)]
-pub struct TreeNode {
+pub struct PeopleTreeNode {
     pub owner: Owner,
     /// The domain that the tree names.
     pub domain: Arc<str>,
@@ -103,7 +103,7 @@ impl PeopleTree {
     }
 
     /// The nodes of the tree: each domain before its projects, and each project before its users. The error lists the first faults.
-    pub(super) fn nodes(&self, people: &PeopleDirectory) -> Result<Vec<TreeNode>> {
+    pub(super) fn nodes(&self, people: &PeopleDirectory) -> Result<Vec<PeopleTreeNode>> {
         if self.count_nodes() > MAX_NODES {
             let detail = format!("a tree has at most {MAX_NODES} domains, projects and users together");
             return Err(Error::invalid("/domains", "too_many", detail));
@@ -123,7 +123,7 @@ impl PeopleTree {
 /// The nodes that are read, and the faults that were found.
 struct NodeReading<'a> {
     people: &'a PeopleDirectory,
-    nodes: Vec<TreeNode>,
+    nodes: Vec<PeopleTreeNode>,
     seen: BTreeSet<Owner>,
     faults: RequestFaults,
 }
@@ -134,7 +134,7 @@ impl NodeReading<'_> {
         if let Err(error) = self.people.check_domain_name(&domain) {
             self.faults.push(Fault::about(format!("{pointer}/domain_name"), "invalid_name", error));
         }
-        let node = TreeNode {
+        let node = PeopleTreeNode {
             owner: Owner::Domain(Arc::clone(&domain)),
             domain: Arc::clone(&domain),
             project_name: None,
@@ -152,7 +152,7 @@ impl NodeReading<'_> {
         let name: Arc<str> = Arc::from(branch.project.as_str());
         let found = lookup::some_project(self.people, None, Some(&name));
         let Some(id) = self.found(found, pointer) else { return };
-        let node = TreeNode {
+        let node = PeopleTreeNode {
             owner: Owner::Project(id),
             domain: Arc::clone(domain),
             project_name: Some(Arc::clone(&name)),
@@ -170,7 +170,7 @@ impl NodeReading<'_> {
         let name: Arc<str> = Arc::from(leaf.user.as_str());
         let found = lookup::some_user(self.people, None, Some(&name));
         let Some(user) = self.found(found, &pointer) else { return };
-        let node = TreeNode {
+        let node = PeopleTreeNode {
             owner: Owner::User(Member { user, project: project.1 }),
             domain: Arc::clone(domain),
             project_name: Some(Arc::clone(project.0)),
@@ -192,7 +192,7 @@ impl NodeReading<'_> {
         parsed.map_err(|error| self.faults.push(fault(error))).ok()
     }
 
-    fn add(&mut self, node: TreeNode, key: &str) {
+    fn add(&mut self, node: PeopleTreeNode, key: &str) {
         if self.seen.insert(node.owner.clone()) {
             self.nodes.push(node);
         } else {
