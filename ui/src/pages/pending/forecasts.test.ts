@@ -18,6 +18,6 @@ it("a change that helps has its own times", () => {
 });
 
 it("the quality says how many starts were in time", () => {
-  expect(qualityInWords({ starts: 200, coverage: 0.815, median_error_seconds: 1980, shown: true })).toBe("82 of 100 in time, 33 min off (200)");
-  expect(qualityInWords({ starts: 0, coverage: null, median_error_seconds: null, shown: true })).toBe("no start yet");
+  expect(qualityInWords({ starts: 200, inside: 163, median_error_seconds: 1980 })).toBe("163 of 200 in time, 33 min off");
+  expect(qualityInWords({ starts: 0, inside: 0, median_error_seconds: null })).toBe("no start yet");
 });

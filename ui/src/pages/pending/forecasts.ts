@@ -20,9 +20,8 @@ interface Percentiles {
 
 export interface Quality {
   starts: number;
-  coverage: number | null;
+  inside: number;
   median_error_seconds: number | null;
-  shown: boolean;
 }
 
 const UNKNOWN: Record<string, string> = {
@@ -64,7 +63,7 @@ export function helpInWords(help: Percentiles & { change: string; queue: string 
 }
 
 /** How good the last forecasts were. */
-export function qualityInWords({ starts, coverage, median_error_seconds }: Quality): string {
-  if (coverage === null || median_error_seconds === null) return "no start yet";
-  return `${Math.round(coverage * 100)} of 100 in time, ${duration(median_error_seconds)} off (${count(starts)})`;
+export function qualityInWords({ starts, inside, median_error_seconds }: Quality): string {
+  if (median_error_seconds === null) return "no start yet";
+  return `${count(inside)} of ${count(starts)} in time, ${duration(median_error_seconds)} off`;
 }

@@ -4,7 +4,7 @@ import { graphql, type ResultOf } from "../../gql.ts";
 export const PENDING = graphql(`
   query Pending($group: String!) {
     resource_group(name: $group) { scheduler waiting capacity }
-    forecasts(resource_group: $group) { starts coverage median_error_seconds shown }
+    forecasts(resource_group: $group) { starts inside median_error_seconds }
     waiting: workloads(resource_group: $group, status: PENDING, first: 200) { count edges { node {
         workload_id status user_uuid user project_id project queue priority gang_min requested_slots position waiting_since submitted_at
         members { total pending running ended }
@@ -54,5 +54,4 @@ export const OCCUPANCY = graphql(`
 `);
 
 export type Workload = ResultOf<typeof PENDING>["waiting"]["edges"][number]["node"];
-export type Summary = ResultOf<typeof PENDING>["forecasts"];
 export type Holder = ResultOf<typeof OCCUPANCY>["occupancy"]["items"][number];
