@@ -97,8 +97,8 @@ it("an over-quota weight is tried, written with a limit, and taken back", async 
   await save.click();
   expect(await written()).toEqual(before);
   await field.fill("50");
-  const preview = dialog.getByRole("table", { name: "What queues would deserve" });
-  await preview.getByRole("rowheader", { name: "vision" }).first().waitFor();
+  const preview = dialog.getByRole("region", { name: "What queues would deserve" }).getByText(/No queue would deserve|Then/);
+  await preview.waitFor();
   await dialog.getByLabel("Limit of CPU, cores").fill("900");
   await preview.waitFor();
   await save.click();

@@ -141,7 +141,7 @@ it("Queues: a quota that another admin saved meanwhile is shown, and what one di
   for (const { page } of people) await page.getByRole("button", { name: "Edit queue language" }).click();
   const [mine, theirs] = [first.page.getByRole("dialog"), other.page.getByRole("dialog")];
   await mine.getByLabel("Quota of CUDA GPUs").fill("12");
-  await mine.getByRole("table", { name: "What queues would deserve" }).waitFor();
+  await mine.getByRole("region", { name: "What queues would deserve" }).getByText(/No queue would deserve|Then/).waitFor();
 
   await theirs.getByLabel("Quota of CUDA GPUs").fill("10");
   await theirs.getByLabel("Priority").fill("3");

@@ -77,7 +77,7 @@ it("warnings of queues name the queue, also where a scenario changes it", async 
   await page.getByRole("button", { name: "Change a queue" }).click();
   await page.getByLabel("Name of the queue").fill("education");
   await page.getByLabel("Quota of CUDA GPUs").fill("2");
-  await page.getByRole("table", { name: "What queues would deserve" }).waitFor();
+  await page.getByRole("region", { name: "What queues would deserve" }).getByText(/No queue would deserve|Then/).waitFor();
   await page.getByRole("button", { name: "Apply exactly this" }).click();
   await page.getByText("Applied.").waitFor();
   await above.waitFor();
