@@ -30,16 +30,22 @@ for interval in 60 3600; do
   for mode in plain progressive; do policy "flat, $mode, 7 d, every $interval s" flat $mode 7 $interval; done
 done
 
-# A row for each policy; who gains or loses is compared with fifo: users whose mean wait is another by more than a tenth and a minute.
-table() {
-  python3 - "$1" <<'PYTHON'
-import csv, sys
-rows = list(csv.DictReader(open(sys.argv[1])))
-fifo = {(r["domain"], r["project"], r["user"]): r for r in rows if r["policy"] == "fifo" and r["tier"] == "user"}
+# Cells that both tables have.
+cat > "$work/cells.py" <<'PYTHON'
 def span(seconds):
     seconds = float(seconds)
     if seconds < 3600: return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h" if seconds < 172800 else f"{seconds / 86400:.1f} d"
+PYTHON
+export PYTHONPATH=$work
+
+# A row for each policy; who gains or loses is compared with fifo: users whose mean wait is another by more than a tenth and a minute.
+table() {
+  python3 - "$1" <<'PYTHON'
+import csv, sys
+from cells import span
+rows = list(csv.DictReader(open(sys.argv[1])))
+fifo = {(r["domain"], r["project"], r["user"]): r for r in rows if r["policy"] == "fifo" and r["tier"] == "user"}
 print("| policy | mean wait | p95 | slowdown | users who wait less / more than under fifo | in the wrong hands: users | projects | utilisation |")
 print("| --- | --- | --- | --- | --- | --- | --- | --- |")
 for row in rows:
@@ -87,11 +93,8 @@ schedulers() {
   done
   python3 - "$name" "$work" >> "$work/schedulers.md" <<'PYTHON'
 import csv, sys
+from cells import span
 name, work = sys.argv[1:]
-def span(seconds):
-    seconds = float(seconds)
-    if seconds < 3600: return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h" if seconds < 172800 else f"{seconds / 86400:.1f} d"
 shown = set()
 for scheduler in ("strict", "skip", "easy"):
     for row in csv.DictReader(open(f"{work}/{name}-{scheduler}.csv")):

@@ -19,7 +19,7 @@
 
 use std::fmt;
 
-use super::decimal::Usage;
+use super::decimal::{Usage, f64_text};
 use super::factor::Exponent;
 use super::weight::Weight;
 
@@ -134,6 +134,13 @@ impl NodeShare {
     /// `LevelFS` of `sshare -l`: shares over usage. It is infinite without usage.
     pub fn level_fair_share(&self) -> f64 {
         self.normalized_shares / self.effective_usage
+    }
+
+    /// The factor as it follows from usage and shares, in one line.
+    pub fn exponent_formula(&self) -> String {
+        let [used, shares, factor] =
+            [self.effective_usage, self.normalized_shares, self.fair_share_factor].map(f64_text);
+        format!("2 ^ -({used} / {shares}) = {factor}")
     }
 
     /// The share of the root, which competes with nothing.

@@ -16,12 +16,16 @@ use crate::domain::workloads::{
     WorkloadStatus, group_members,
 };
 use crate::store;
+use crate::store::agents::StoredAgent;
+
+/// An agent as it is when it is empty.
+pub(in crate::service) fn agent_totals(agent: &StoredAgent) -> AgentTotals<'_> {
+    AgentTotals::new(&agent.agent_id, &agent.labels, &agent.taints, &agent.available_slots)
+}
 
 /// The totals of the group that workloads are compared with.
 pub(in crate::service) fn start_limits(facts: &GroupSnapshotData) -> StartLimits<'_> {
-    let agents = facts.agents.iter();
-    let totals = agents.map(|a| AgentTotals::new(&a.agent_id, &a.labels, &a.taints, &a.available_slots));
-    StartLimits::new(totals.collect(), &facts.capacity, &facts.queues)
+    StartLimits::new(facts.agents.iter().map(agent_totals).collect(), &facts.capacity, &facts.queues)
 }
 
 /// The workloads of a snapshot, which `kernels` form, and their impediments; found once.

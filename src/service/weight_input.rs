@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::people::{PeopleDirectory, RequestNames, lookup};
 use super::weights::{WeightItem, WeightTarget};
 use super::{Fault, RequestFaults, Result};
-use crate::domain::ids::ProjectId;
+use crate::domain::ids::{Owner, ProjectId};
 use crate::domain::reading::ReadOnly;
 use crate::domain::weight::{Weight, deserialize_nullable_text};
 
@@ -21,6 +21,17 @@ pub enum TargetType {
     Domain,
     Project,
     User,
+}
+
+impl TargetType {
+    /// The type and the id of an owner, and the project of a user.
+    pub fn of_owner(owner: &Owner) -> (Self, String, Option<Uuid>) {
+        match owner {
+            Owner::Domain(name) => (Self::Domain, name.to_string(), None),
+            Owner::Project(project) => (Self::Project, project.to_string(), None),
+            Owner::User(member) => (Self::User, member.user.to_string(), Some(member.project.0)),
+        }
+    }
 }
 
 #[derive(Debug, Deserialize, ToSchema)]

@@ -22,13 +22,6 @@ pub struct LiveWorkload<'a> {
 }
 
 impl LiveWorkload<'_> {
-    /// True if members of a gang are missing that have to run with the others: none runs, and fewer are reported than the
-    /// minimum. Such a workload waits for reports and not for room.
-    pub fn is_incomplete(&self) -> bool {
-        let counts = self.members.counts();
-        counts.running == 0 && self.members.gang_min().is_some_and(|minimum| u64::from(minimum) > counts.pending)
-    }
-
     /// True if the members that wait do not all have the same placement rules.
     pub fn has_mixed_rules(&self) -> bool {
         let mut rules = self.members.waiting_kernels().map(|kernel| &kernel.rules);

@@ -7,6 +7,19 @@ use crate::decimal::Usage;
 use crate::slots::{SlotAmounts, SlotName};
 use crate::time::Day;
 
+/// The explanation of an owner that is not ranked in the group.
+pub const NOT_RANKED: &str = "Not in the ranking: nothing has been used in this group, and no weight is set.";
+
+/// A place among `count`, such as "14th of 212, level with one other".
+pub fn place_text(place: u32, count: usize, equals: u32) -> String {
+    let level = match equals {
+        0 => String::new(),
+        1 => ", level with one other".to_owned(),
+        many => format!(", level with {many} others"),
+    };
+    format!("{} of {count}{level}", ordinal(place))
+}
+
 /// The values that the sentences are made from.
 pub struct SummaryInput<'a> {
     /// The place, from 1 on; `None` if the owner is not ranked in the group.
@@ -25,15 +38,8 @@ impl SummaryInput<'_> {
     /// The text, such as "14th of 212. 61 % of what counts is Monday's 768 hours of cuda.device. If nothing is run, 9th
     /// on Thursday."
     pub fn describe(&self) -> String {
-        let Some(place) = self.place else {
-            return "Not in the ranking: nothing has been used in this group, and no weight is set.".to_owned();
-        };
-        let level = match self.equals {
-            0 => String::new(),
-            1 => ", level with one other".to_owned(),
-            many => format!(", level with {many} others"),
-        };
-        let mut sentences = vec![format!("{} of {}{level}.", ordinal(place), self.count)];
+        let Some(place) = self.place else { return NOT_RANKED.to_owned() };
+        let mut sentences = vec![format!("{}.", place_text(place, self.count, self.equals))];
         sentences.push(self.largest().unwrap_or_else(|| "Nothing that was used counts any more.".to_owned()));
         sentences.extend(
             self.better.map(|then| format!("If nothing is run, {} on {}.", ordinal(then.place), self.day(then.day))),

@@ -1,13 +1,15 @@
 //! Changes of one waiting workload that may let it start earlier.
 
+use std::sync::Arc;
+
 use uuid::Uuid;
 
-use super::{ForecastInput, StartForecast};
+use super::{ForecastInput, StartForecast, WorkloadKind};
 use crate::decimal::Amount;
 use crate::ids::UserId;
 
 /// A change of a workload, made on the input of a forecast.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InputChange {
     /// Each member asks for half of its slots.
     HalfSlots,
@@ -15,6 +17,8 @@ pub enum InputChange {
     HalfTime,
     /// It is the next one in the order.
     NextInOrder,
+    /// It counts for other queues, as indices in [`ForecastInput::queue_limits`].
+    InQueues(Arc<[usize]>),
 }
 
 impl ForecastInput {
@@ -33,6 +37,11 @@ impl ForecastInput {
                 for member in &mut kind.members {
                     member.slots = member.slots.map(|amount| Amount::from_units(amount.units().div_ceil(2)));
                 }
+                workload.kind = input.kinds.len();
+                input.kinds.push(kind);
+            }
+            InputChange::InQueues(queues) => {
+                let kind = WorkloadKind { queues, ..input.kinds[workload.kind].clone() };
                 workload.kind = input.kinds.len();
                 input.kinds.push(kind);
             }

@@ -7,26 +7,20 @@ use super::{
     PastSubmission, RunTimeModel, RunTimeSource, WorkloadKind,
 };
 use crate::cycle::BackfillMode;
-use crate::cycle::predicates::first_lasting_refusal;
-use crate::cycle::shapes::{AgentRules, MemberRules};
 use crate::ids::Member;
 use crate::maps::{FastMap, FastSet};
-use crate::placement_rules::{AGENT_ID_LABEL, Labels, PlacementRules, Taint};
+use crate::placement_rules::PlacementRules;
 use crate::queues::{Bound, LiveKernel, QueueConfigs};
 use crate::slots::SlotAmounts;
 use crate::time::{MICROS_PER_SECOND, Timestamp};
-use crate::workloads::{MemberDemand, WorkloadMember, WorkloadMembers, WorkloadStatus, group_members};
-
-/// Reported members need no labels of agents by themselves; their affinity has all requirements.
-static NO_LABELS: Labels = Labels::new();
+use crate::workloads::{AgentTotals, MemberDemand, WorkloadMember, WorkloadMembers, WorkloadStatus, group_members};
 
 /// An agent of a group.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct LiveAgent<'a> {
     pub agent_id: &'a str,
-    pub slots: &'a SlotAmounts,
-    pub labels: &'a Labels,
-    pub taints: &'a [Taint],
+    pub totals: AgentTotals<'a>,
+    /// False: nothing starts on it any more.
     pub is_schedulable: bool,
 }
 
@@ -213,8 +207,6 @@ struct InputParts<'a> {
     group: &'a LiveGroup<'a>,
     agents: &'a [LiveAgent<'a>],
     agent_numbers: FastMap<&'a str, usize>,
-    /// The labels of each agent, with its id.
-    agent_labels: Vec<Labels>,
     queue_limits: Vec<SlotAmounts>,
     limited_queues: LimitedQueues,
     kinds: Vec<WorkloadKind>,
@@ -226,15 +218,9 @@ struct InputParts<'a> {
 impl<'a> InputParts<'a> {
     fn new(group: &'a LiveGroup<'a>) -> Self {
         let agents = group.known_agents();
-        let labels = |agent: &LiveAgent| {
-            let mut labels = agent.labels.clone();
-            labels.insert(AGENT_ID_LABEL.to_owned(), agent.agent_id.to_owned());
-            labels
-        };
         let (queue_limits, limited_queues) = limited_queues(group.queues);
         Self {
             agent_numbers: agents.iter().enumerate().map(|(number, agent)| (agent.agent_id, number)).collect(),
-            agent_labels: agents.iter().map(labels).collect(),
             queue_limits,
             limited_queues,
             kinds: Vec::new(),
@@ -250,7 +236,8 @@ impl<'a> InputParts<'a> {
         if self.agents.is_empty() {
             return vec![ForecastAgent { slots: self.group.capacity.clone(), is_schedulable: true }];
         }
-        let agent = |of: &LiveAgent| ForecastAgent { slots: of.slots.clone(), is_schedulable: of.is_schedulable };
+        let agent =
+            |of: &LiveAgent| ForecastAgent { slots: of.totals.slots().clone(), is_schedulable: of.is_schedulable };
         self.agents.iter().map(agent).collect()
     }
 
@@ -312,27 +299,25 @@ impl<'a> InputParts<'a> {
     /// For each agent, true if it admits members with these rules; `None`: all do. Affinity to other workloads does not count.
     fn admitted_on(&mut self, rules: Option<&PlacementRules>) -> Option<Arc<[bool]>> {
         let none = PlacementRules::default();
-        let rules = rules.unwrap_or(&none);
-        if let Some(known) = self.admitted.get(rules) {
+        let key = rules.unwrap_or(&none);
+        if let Some(known) = self.admitted.get(key) {
             return known.clone();
         }
-        let expressions = &rules.affinity.agents;
-        let member = MemberRules { labels: &NO_LABELS, expressions, tolerations: &rules.tolerations };
-        let agents = self.agents.iter().zip(&self.agent_labels);
-        let admits = |(agent, labels): (&LiveAgent, &Labels)| {
-            // Nothing starts on an agent that takes no work; that is a property of the agent.
-            let agent = AgentRules { labels, taints: agent.taints, schedulable: true };
-            first_lasting_refusal(&member, &agent).is_none()
-        };
-        let admitted: Arc<[bool]> = agents.map(admits).collect();
+        let admits = |agent: &LiveAgent| agent.totals.lasting_refusal(rules).is_none();
+        let admitted: Arc<[bool]> = self.agents.iter().map(admits).collect();
         let admitted = admitted.contains(&false).then_some(admitted);
-        self.admitted.insert(rules.clone(), admitted.clone());
+        self.admitted.insert(key.clone(), admitted.clone());
         admitted
     }
 }
 
 /// The limited queues among each queue and those above it, as indices of the limits.
 type LimitedQueues = FastMap<Arc<str>, Arc<[usize]>>;
+
+/// A queue and those above it as far as they have limits, as indices in the [`ForecastInput::queue_limits`] of a live group.
+pub fn limited_queues_of(queues: &QueueConfigs, queue: &str) -> Arc<[usize]> {
+    limited_queues(queues).1.remove(queue).unwrap_or_default()
+}
 
 /// The limits of the queues that have some, and the limited queues of each.
 fn limited_queues(queues: &QueueConfigs) -> (Vec<SlotAmounts>, LimitedQueues) {

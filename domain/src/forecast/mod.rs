@@ -35,7 +35,7 @@ use std::sync::Arc;
 
 pub use cluster::ForecastAgent;
 pub use helps::InputChange;
-pub use live::{LiveAgent, LiveGroup, PastWorkload, PresentWorkload};
+pub use live::{LiveAgent, LiveGroup, PastWorkload, PresentWorkload, limited_queues_of};
 pub(crate) use percentiles::nearest_rank;
 pub use percentiles::{StartForecast, StartPercentiles, UnknownStart};
 pub use run_time_model::{JobClass, RunTimeModel, RunTimeSource};

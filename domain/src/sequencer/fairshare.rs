@@ -3,7 +3,7 @@
 use super::progressive::{
     GroupAccounts, PlacementCharge, ProgressiveInput, ProgressiveOrder, ProgressiveSequence, by_owner, decisions, order,
 };
-use super::{OrderDecision, OwnerReason, SequenceRule, SequenceWorkload, ShareLookup};
+use super::{OrderDecision, OwnerReason, SequenceRule, SequenceWorkload, ShareLookup, keys_by_exponent};
 use crate::factor::Exponent;
 use crate::ids::Member;
 use crate::maps::FastMap;
@@ -55,7 +55,7 @@ impl SequenceRule for FairShare {
 
     fn keys(&self, workloads: &[SequenceWorkload], shares: &dyn ShareLookup) -> Vec<u64> {
         match shares.order() {
-            FairshareOrder::Flat => shares.exponents(workloads).into_iter().map(Exponent::sort_key).collect(),
+            FairshareOrder::Flat => keys_by_exponent(workloads, shares),
             FairshareOrder::Tiered => tiered_positions(workloads, shares),
         }
     }

@@ -86,6 +86,22 @@ pub trait ShareLookup {
     fn order(&self) -> FairshareOrder;
 }
 
+/// Sort keys by which the owner with the smallest exponent comes first.
+fn keys_by_exponent(workloads: &[SequenceWorkload], shares: &dyn ShareLookup) -> Vec<u64> {
+    shares.exponents(workloads).into_iter().map(Exponent::sort_key).collect()
+}
+
+/// The decision between two workloads that are ordered by [`keys_by_exponent`]; `None` if their owners do not differ.
+fn decide_by_exponent(
+    one: &SequenceWorkload,
+    other: &SequenceWorkload,
+    shares: &dyn ShareLookup,
+    reason: &'static OwnerReason,
+) -> Option<OrderDecision> {
+    let differs = shares.exponent(one.owner) != shares.exponent(other.owner);
+    differs.then_some(OrderDecision::Owner(reason))
+}
+
 /// A rule that orders workloads.
 trait SequenceRule: Sync {
     /// The value of the group's `scheduler`.

@@ -1,9 +1,10 @@
 //! `slurm_classic`: the order of Slurm with `PriorityFlags=NO_FAIR_TREE` (FAIR_SHARE §14), after `priority_multifactor.c` of
 //! Slurm 22.05.
 
-use super::{OrderDecision, OwnerReason, SequenceRule, SequenceWorkload, ShareLookup};
+use super::{
+    OrderDecision, OwnerReason, SequenceRule, SequenceWorkload, ShareLookup, decide_by_exponent, keys_by_exponent,
+};
 use crate::decay::SLURM_DECAY;
-use crate::decimal::f64_text;
 use crate::factor::Exponent;
 use crate::share_tree::{NodeShare, ShareRule, ShareTree, TreeNode, usage_ratio};
 
@@ -30,7 +31,7 @@ impl SequenceRule for SlurmClassic {
     }
 
     fn keys(&self, workloads: &[SequenceWorkload], shares: &dyn ShareLookup) -> Vec<u64> {
-        shares.exponents(workloads).into_iter().map(Exponent::sort_key).collect()
+        keys_by_exponent(workloads, shares)
     }
 
     fn decides(
@@ -39,8 +40,7 @@ impl SequenceRule for SlurmClassic {
         other: &SequenceWorkload,
         shares: &dyn ShareLookup,
     ) -> Option<OrderDecision> {
-        let exponent = |workload: &SequenceWorkload| shares.exponent(workload.owner);
-        (exponent(one) != exponent(other)).then_some(OrderDecision::Owner(&FAIR_SHARE))
+        decide_by_exponent(one, other, shares, &FAIR_SHARE)
     }
 
     fn share_rule(&self) -> Option<&'static dyn ShareRule> {
@@ -82,9 +82,7 @@ impl ShareRule for SlurmClassic {
     }
 
     fn formula(&self, _: &ShareTree, _: &TreeNode, share: &NodeShare) -> String {
-        let [used, shares, factor] =
-            [share.effective_usage, share.normalized_shares, share.fair_share_factor].map(f64_text);
-        format!("2 ^ -({used} / {shares}) = {factor}")
+        share.exponent_formula()
     }
 
     fn compares_siblings(&self) -> bool {

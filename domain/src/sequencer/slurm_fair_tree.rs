@@ -2,7 +2,9 @@
 
 use std::cmp::Ordering;
 
-use super::{OrderDecision, OwnerReason, SequenceRule, SequenceWorkload, ShareLookup};
+use super::{
+    OrderDecision, OwnerReason, SequenceRule, SequenceWorkload, ShareLookup, decide_by_exponent, keys_by_exponent,
+};
 use crate::decay::SLURM_DECAY;
 use crate::decimal::f64_text;
 use crate::factor::Exponent;
@@ -32,7 +34,7 @@ impl SequenceRule for SlurmFairTree {
     }
 
     fn keys(&self, workloads: &[SequenceWorkload], shares: &dyn ShareLookup) -> Vec<u64> {
-        shares.exponents(workloads).into_iter().map(Exponent::sort_key).collect()
+        keys_by_exponent(workloads, shares)
     }
 
     fn decides(
@@ -41,8 +43,7 @@ impl SequenceRule for SlurmFairTree {
         other: &SequenceWorkload,
         shares: &dyn ShareLookup,
     ) -> Option<OrderDecision> {
-        let exponent = |workload: &SequenceWorkload| shares.exponent(workload.owner);
-        (exponent(one) != exponent(other)).then_some(OrderDecision::Owner(&LEVEL_FAIR_SHARE))
+        decide_by_exponent(one, other, shares, &LEVEL_FAIR_SHARE)
     }
 
     fn share_rule(&self) -> Option<&'static dyn ShareRule> {
@@ -78,14 +79,12 @@ impl ShareRule for SlurmFairTree {
     }
 
     fn formula(&self, tree: &ShareTree, node: &TreeNode, share: &NodeShare) -> String {
-        let factor = f64_text(share.fair_share_factor);
-        if node.is_user {
-            let users = tree.count_users();
-            let rank = (share.fair_share_factor * users as f64).round();
-            return format!("{rank} / {users} users = {factor}");
+        if !node.is_user {
+            return share.exponent_formula();
         }
-        let (used, shares) = (f64_text(share.effective_usage), f64_text(share.normalized_shares));
-        format!("2 ^ -({used} / {shares}) = {factor}")
+        let users = tree.count_users();
+        let rank = (share.fair_share_factor * users as f64).round();
+        format!("{rank} / {users} users = {}", f64_text(share.fair_share_factor))
     }
 
     fn compares_siblings(&self) -> bool {

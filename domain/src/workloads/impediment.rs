@@ -85,6 +85,22 @@ impl<'a> AgentTotals<'a> {
         labels.insert(AGENT_ID_LABEL.to_owned(), agent_id.to_owned());
         Self { labels, taints, slots }
     }
+
+    pub fn slots(&self) -> &'a SlotAmounts {
+        self.slots
+    }
+
+    /// The predicate by which the agent refuses members with these rules for as long as it has its labels and taints.
+    pub fn lasting_refusal(&self, rules: Option<&PlacementRules>) -> Option<&'static str> {
+        let member = MemberRules {
+            labels: &NO_LABELS,
+            expressions: rules.map_or(&[], |rules| &rules.affinity.agents),
+            tolerations: rules.map_or(&[], |rules| &rules.tolerations),
+        };
+        // An agent that is down or takes no work may come back.
+        let agent = AgentRules { labels: &self.labels, taints: self.taints, schedulable: true };
+        first_lasting_refusal(&member, &agent)
+    }
 }
 
 /// The demand of one member that waits.
@@ -217,15 +233,8 @@ impl<'a> StartLimits<'a> {
 
 fn kind_fit(member: MemberDemand<'_>, agents: &[AgentTotals<'_>]) -> KindFit {
     let mut fit = KindFit::default();
-    let rules = MemberRules {
-        labels: &NO_LABELS,
-        expressions: member.rules.map_or(&[], |rules| &rules.affinity.agents),
-        tolerations: member.rules.map_or(&[], |rules| &rules.tolerations),
-    };
     for agent in agents {
-        // An agent that is down or takes no work may come back.
-        let agent_rules = AgentRules { labels: &agent.labels, taints: agent.taints, schedulable: true };
-        if let Some(predicate) = first_lasting_refusal(&rules, &agent_rules) {
+        if let Some(predicate) = agent.lasting_refusal(member.rules) {
             *fit.refused.entry(predicate).or_default() += 1;
             continue;
         }

@@ -145,6 +145,13 @@ impl WorkloadMembers {
         self.members.iter().filter_map(|member| member.kernel.gang_min).max()
     }
 
+    /// True if members of a gang are missing that have to run with the others: none runs, and fewer are reported than the
+    /// minimum. Such a workload waits for reports and not for room.
+    pub fn is_incomplete(&self) -> bool {
+        let counts = self.counts();
+        counts.running == 0 && self.gang_min().is_some_and(|minimum| u64::from(minimum) > counts.pending)
+    }
+
     /// The number of members that have to run together.
     fn minimum(&self, counts: MemberCounts) -> u64 {
         self.gang_min().map_or(counts.pending + counts.running, u64::from).max(1)

@@ -16,7 +16,7 @@ use domain::placement_rules::{Labels, PlacementRules, Taint};
 use domain::queues::{Bound, LiveKernel, QueueConfig, QueueConfigs};
 use domain::slots::{SlotAmounts, SlotName};
 use domain::time::{MICROS_PER_SECOND, Timestamp};
-use domain::workloads::{WorkloadMember, WorkloadMembers, group_members};
+use domain::workloads::{AgentTotals, WorkloadMember, WorkloadMembers, group_members};
 use serde_json::{Value, json};
 
 use crate::support::at as time;
@@ -97,12 +97,9 @@ impl Cluster {
     /// The input in which these run, and these wait in their queues.
     fn input(&self, running: &[WorkloadMembers], waiting: &[(WorkloadMembers, &str)]) -> ForecastInput {
         let (labels, slots) = (Labels::new(), cpu(4));
-        let agent = |agent_id, taints, is_schedulable| LiveAgent {
-            agent_id,
-            slots: &slots,
-            labels: &labels,
-            taints,
-            is_schedulable,
+        let agent = |agent_id, taints, is_schedulable| {
+            let totals = AgentTotals::new(agent_id, &labels, taints, &slots);
+            LiveAgent { agent_id, totals, is_schedulable }
         };
         LiveGroup {
             now: time(NOW),

@@ -119,17 +119,9 @@ fn jobs_to_start(
 
 fn pending_workload(report: &KernelReport) -> PendingWorkload<'static> {
     PendingWorkload {
-        workload_id: report.id.0.to_string().into(),
-        user_uuid: Some(report.owner.user),
-        user: None,
-        project_id: Some(report.owner.project),
-        project: None,
         submitted_at: report.submitted_at,
-        priority: 0,
-        queue: None,
         requested_slots: Some(Box::new(report.slots.clone())),
-        count: None,
-        expected_seconds: None,
+        ..PendingWorkload::of_owner(report.id.0.to_string().into(), report.owner)
     }
 }
 

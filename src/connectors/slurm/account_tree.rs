@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-/// The account at the top of every tree.
-pub const ROOT: &str = "root";
+use crate::domain::share_tree::ROOT_ACCOUNT;
+
 /// The number that stands for `parent` in Slurm's database and its dumps.
 const PARENT_NUMBER: u32 = 2_147_483_647;
 
@@ -32,11 +32,11 @@ impl RawShare {
         if number == PARENT_NUMBER { Self::Parent } else { Self::Number(number) }
     }
 
-    /// The share as a part of its level; 0 for `parent`, which has no share of its own.
-    fn amount(self) -> f64 {
+    /// The share of its own; `None` for `parent`.
+    pub fn number(self) -> Option<f64> {
         match self {
-            Self::Number(number) => f64::from(number),
-            Self::Parent => 0.0,
+            Self::Number(number) => Some(f64::from(number)),
+            Self::Parent => None,
         }
     }
 
@@ -58,7 +58,7 @@ struct AccountNode {
 
 impl AccountNode {
     fn user_shares(&self) -> f64 {
-        self.users.values().map(|share| share.amount()).sum()
+        self.users.values().filter_map(|share| share.number()).sum()
     }
 }
 
@@ -134,7 +134,7 @@ impl AccountTree {
         let (mut name, mut node) = self.accounts.get_key_value(account)?;
         // A tree has no more levels than accounts; a circle ends the search.
         for _ in 0..self.accounts.len() {
-            if name == ROOT || node.parent == ROOT {
+            if name == ROOT_ACCOUNT || node.parent == ROOT_ACCOUNT {
                 return Some(name);
             }
             (name, node) = self.accounts.get_key_value(&node.parent)?;
@@ -147,10 +147,7 @@ impl AccountTree {
         let placed = self.placed_accounts();
         let mut domains: BTreeMap<&str, MappedDomain> = BTreeMap::new();
         for account in placed.iter().filter(|account| account.parent.is_none()) {
-            let share = match account.node.share {
-                RawShare::Number(number) => f64::from(number),
-                RawShare::Parent => account.level_shares,
-            };
+            let share = account.node.share.number().unwrap_or(account.level_shares);
             domains.insert(account.name, MappedDomain::new(account.name, share, account.level_shares));
         }
         for account in &placed {
@@ -161,11 +158,11 @@ impl AccountTree {
                 mapped.add(account.name, part, account.node);
             }
         }
-        if let Some(root) = self.accounts.get(ROOT).filter(|root| !root.users.is_empty()) {
+        if let Some(root) = self.accounts.get(ROOT_ACCOUNT).filter(|root| !root.users.is_empty()) {
             let shares = root.user_shares();
-            let mut domain = MappedDomain::new(ROOT, shares, shares);
-            domain.add(ROOT, 1.0, root);
-            domains.insert(ROOT, domain);
+            let mut domain = MappedDomain::new(ROOT_ACCOUNT, shares, shares);
+            domain.add(ROOT_ACCOUNT, 1.0, root);
+            domains.insert(ROOT_ACCOUNT, domain);
         }
         domains.into_values().collect()
     }
@@ -184,10 +181,7 @@ impl AccountTree {
         // From below: the shares of a level contain those below an account with the share `parent`.
         for at in (0..placed.len()).rev() {
             placed[at].level_shares += placed[at].node.user_shares();
-            let share = match placed[at].node.share {
-                RawShare::Number(number) => f64::from(number),
-                RawShare::Parent => placed[at].level_shares,
-            };
+            let share = placed[at].node.share.number().unwrap_or(placed[at].level_shares);
             if let Some(parent) = placed[at].parent {
                 placed[parent].level_shares += share;
             }
@@ -197,9 +191,9 @@ impl AccountTree {
             let Some(parent) = placed[at].parent else { continue };
             let level = placed[parent].level;
             let (part, shares) = (placed[level].part, placed[level].level_shares);
-            (placed[at].level, placed[at].part) = match placed[at].node.share {
-                RawShare::Number(number) => (at, part * ratio(f64::from(number), shares)),
-                RawShare::Parent => (level, part),
+            (placed[at].level, placed[at].part) = match placed[at].node.share.number() {
+                Some(number) => (at, part * ratio(number, shares)),
+                None => (level, part),
             };
         }
         placed
@@ -207,7 +201,7 @@ impl AccountTree {
 
     fn ordered_accounts(&self) -> Vec<PlacedAccount<'_>> {
         let mut children: BTreeMap<&str, Vec<(&str, &AccountNode)>> = BTreeMap::new();
-        for (name, node) in self.accounts.iter().filter(|(name, _)| *name != ROOT) {
+        for (name, node) in self.accounts.iter().filter(|(name, _)| *name != ROOT_ACCOUNT) {
             children.entry(&node.parent).or_default().push((name, node));
         }
         let place = |(name, node), parent, at| PlacedAccount {
@@ -221,7 +215,7 @@ impl AccountTree {
             part: 1.0,
         };
         let mut placed: Vec<PlacedAccount> = Vec::new();
-        for account in children.remove(ROOT).unwrap_or_default() {
+        for account in children.remove(ROOT_ACCOUNT).unwrap_or_default() {
             let at = placed.len();
             placed.push(place(account, None, at));
         }

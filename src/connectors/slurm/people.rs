@@ -1,6 +1,6 @@
 //! The tree of accounts as a tree of people: accounts are domains and projects, and shares are weights.
 
-use super::account_tree::{AccountTree, MappedAccount, MappedDomain, RawShare};
+use super::account_tree::{AccountTree, MappedAccount, MappedDomain};
 use crate::domain::names::{check_label, check_name};
 use crate::domain::weight::Weight;
 use crate::service::people_tree::tree::{DomainBranch, PeopleTree, ProjectBranch, UserLeaf};
@@ -55,11 +55,11 @@ impl MappedPeople {
     fn project(&mut self, account: MappedAccount, weight: Weight) -> ProjectBranch {
         let MappedAccount { account, users, .. } = account;
         let users = self.usable(users, |(user, _)| (user, check_label(user).is_ok()));
-        let shares: Vec<f64> = users.iter().filter_map(|(_, share)| number(*share)).collect();
+        let shares: Vec<f64> = users.iter().filter_map(|(_, share)| share.number()).collect();
         let mut weights = weights(&shares, 1.0).into_iter();
         let mut leaves = Vec::new();
         for (user, share) in users {
-            let weight = number(share).and_then(|share| {
+            let weight = share.number().and_then(|share| {
                 self.note_zero(share, format!("{account}/{user}"));
                 weights.next()
             });
@@ -87,13 +87,6 @@ impl MappedPeople {
             is_usable
         });
         all
-    }
-}
-
-fn number(share: RawShare) -> Option<f64> {
-    match share {
-        RawShare::Number(number) => Some(f64::from(number)),
-        RawShare::Parent => None,
     }
 }
 

@@ -26,7 +26,7 @@ pub async fn handle(
     let facts = group.whole()?;
     let list = || {
         let people = service.people();
-        let rows = facts.weights().into_iter().map(|row| WeightView::new(&group, &people, row));
+        let rows = facts.weights().into_iter().map(|row| WeightView::new(&group, &people, &row));
         WeightList { items: rows.collect(), config_revision: group.config_revision.to_string() }
     };
     let weights = &group.answers()?.weights;

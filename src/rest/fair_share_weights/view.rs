@@ -49,7 +49,7 @@ pub struct WeightView {
 }
 
 impl WeightView {
-    pub fn new(group: &VisibleGroup, people: &PeopleDirectory, row: WeightRow) -> Self {
+    pub fn new(group: &VisibleGroup, people: &PeopleDirectory, row: &WeightRow) -> Self {
         let shares = group.entitlement(&row.target).into();
         let id = Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{}/{}", group.name, label(&row.target)).as_bytes());
         let names = match &row.target {
@@ -57,11 +57,7 @@ impl WeightView {
             Owner::Project(project) => (people.project_name(*project), None),
             Owner::User(member) => people.names(*member),
         };
-        let (target_type, target_id, project_id) = match row.target {
-            Owner::Domain(name) => (TargetType::Domain, name.to_string(), None),
-            Owner::Project(project) => (TargetType::Project, project.to_string(), None),
-            Owner::User(member) => (TargetType::User, member.user.to_string(), Some(member.project.0)),
-        };
+        let (target_type, target_id, project_id) = TargetType::of_owner(&row.target);
         let (target_name, project_name) = names;
         Self { id, target_type, target_id, project_id, target_name, project_name, weight: row.weight, shares }
     }

@@ -24,7 +24,7 @@ pub struct PeopleTreeQuery {
 
 /// Brings the tree of people of another scheduler: domains, projects and users come into being, projects move into their domains, and
 /// the weights of the group follow the tree, all or nothing. Weights that an earlier tree has set and this one does not have are unset.
-/// What an admin has set by hand stays, and the answer lists it.
+/// Values that an admin has set by hand stay, and the answer lists them.
 #[utoipa::path(
     put, path = "/people-tree", operation_id = "put_people_tree", tag = "Connectors",
     params(PeopleTreeQuery), request_body = PeopleTree,

@@ -6,7 +6,6 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::domain::ids::{Member, Owner};
 use crate::domain::weight::Weight;
 use crate::service::input::warning::InputWarning;
 use crate::service::people_tree::{PeopleTreeChanged, TreeChange, TreeDifference};
@@ -72,11 +71,7 @@ pub struct PeopleTreeItem {
 impl From<TreeChange> for PeopleTreeItem {
     fn from(change: TreeChange) -> Self {
         let TreeChange { target, difference, pointer } = change;
-        let (target_type, target_id, project_id) = match target.owner {
-            Owner::Domain(name) => (TargetType::Domain, name.to_string(), None),
-            Owner::Project(id) => (TargetType::Project, id.to_string(), None),
-            Owner::User(Member { user, project }) => (TargetType::User, user.to_string(), Some(project.0)),
-        };
+        let (target_type, target_id, project_id) = TargetType::of_owner(&target.owner);
         let (target_name, project_name) = match target_type {
             TargetType::User => (target.user_name, target.project_name),
             TargetType::Domain | TargetType::Project => (target.project_name, None),

@@ -71,7 +71,8 @@ impl LiveInput<'_> {
             positions(&ordered.order(self.service, self.group, self.now, false)?)
         };
         let workloads = self.workloads(&positions);
-        let (incomplete, complete): (Vec<_>, Vec<_>) = workloads.iter().partition(|workload| workload.is_incomplete());
+        let (incomplete, complete): (Vec<_>, Vec<_>) =
+            workloads.iter().partition(|workload| workload.members.is_incomplete());
         let mut pending: Vec<CyclePending> = complete.iter().filter_map(|workload| workload.pending()).collect();
         change(&mut pending);
         let mut answer = self.answer(&workloads, options, pending.into(), explain)?;
@@ -257,17 +258,12 @@ pub(in crate::service) fn learned_seconds(facts: &GroupSnapshotData, owner: Memb
 /// A workload of a request as a sequence takes it.
 fn pending_workload(workload: &CyclePending, owner: Member) -> PendingWorkload<'static> {
     PendingWorkload {
-        workload_id: Cow::Owned(workload.workload_id.to_string()),
-        user_uuid: Some(owner.user),
-        user: None,
-        project_id: Some(owner.project),
-        project: None,
         submitted_at: workload.submitted_at,
         priority: workload.priority,
         queue: workload.queue.as_deref().map(|queue| Cow::Owned(queue.to_owned())),
         requested_slots: Some(Box::new(requested_slots(workload))),
-        count: None,
         expected_seconds: workload.expected_seconds.and_then(|seconds| u32::try_from(seconds).ok()),
+        ..PendingWorkload::of_owner(Cow::Owned(workload.workload_id.to_string()), owner)
     }
 }
 

@@ -6,7 +6,7 @@ use super::standing::{ComparedTier, OwnerPosition};
 use crate::domain::decimal::f64_text;
 use crate::domain::explain::candidate_order::CandidateOrder;
 use crate::domain::explain::exact_text;
-use crate::domain::explain::words::ordinal;
+use crate::domain::explain::words::{NOT_RANKED, place_text};
 use crate::domain::ids::Owner;
 use crate::domain::ranking::RankedRow;
 use crate::domain::share_tree::{NodeShare, ROOT_ACCOUNT};
@@ -178,19 +178,11 @@ impl ExplanationData<'_> {
 
     /// The explanation in a few sentences.
     pub fn tree_summary(&self, tree: &TreeShares, position: &OwnerPosition) -> String {
-        let Some(place) = position.place else {
-            return "Not in the ranking: nothing has been used in this group, and no weight is set.".to_owned();
-        };
-        let level = match position.equals {
-            0 => String::new(),
-            1 => ", level with one other".to_owned(),
-            many => format!(", level with {many} others"),
-        };
+        let Some(place) = position.place else { return NOT_RANKED.to_owned() };
         let slot = tree.placed.slot.map_or("cpu", |slot| slot.as_str());
         format!(
-            "{} of {}{level}. The factor is {}. The scheduler `{}` counts only the usage of {slot}, and divides it by no capacity.",
-            ordinal(place),
-            position.of,
+            "{}. The factor is {}. The scheduler `{}` counts only the usage of {slot}, and divides it by no capacity.",
+            place_text(place, position.of, position.equals),
             self.tree_formula(tree).text,
             tree.rule.rule_name()
         )

@@ -1,10 +1,8 @@
 //! Changes of a waiting workload, tried to see which would let it start earlier.
 
-use std::sync::Arc;
-
 use super::answer::HelpfulChange;
 use super::live_input::{ForecastBase, OrderedWaiting, draws_for};
-use crate::domain::forecast::{ForecastInput, InputChange, StartForecast, StartPercentiles};
+use crate::domain::forecast::{ForecastInput, InputChange, StartForecast, StartPercentiles, limited_queues_of};
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 use crate::service::group::visible::VisibleGroup;
 use crate::service::reported_workloads::{assessed_workloads, queue_of};
@@ -66,7 +64,7 @@ fn is_earlier(changed: StartPercentiles, present: Option<StartPercentiles>, now:
 
 fn changes_that_help(base: &ForecastBase, ordered: &OrderedWaiting, place: usize) -> Vec<HelpfulChange> {
     let (seed, draws) = (base.seed(), draws_for(ordered.workloads.len()).min(MAX_DRAWS));
-    let input = base.input(ordered, None);
+    let input = base.input(ordered);
     let forecast = |input: &ForecastInput, place: usize| input.forecast_one(place, seed, draws);
     let present = forecast(&input, place).and_then(StartForecast::known);
     let mut helps = Vec::new();
@@ -77,17 +75,16 @@ fn changes_that_help(base: &ForecastBase, ordered: &OrderedWaiting, place: usize
             helps.push(HelpfulChange { change, queue: queue.map(str::to_owned), p10, p50, p90, as_of: base.now });
         }
     };
+    let with = |change: InputChange| input.changed(place, change).and_then(|(place, input)| forecast(&input, place));
     for (name, change) in CHANGES {
-        let changed = input.changed(place, change).and_then(|(place, input)| forecast(&input, place));
-        add(name, None, changed);
+        add(name, None, with(change));
     }
     // Users do not see queues, and a queue without a limit is no better than another one.
     if base.group.access().only_user().is_none() && !input.queue_limits.is_empty() {
         let facts = base.group.facts();
         let own = queue_of(facts, &base.assessed.workloads[ordered.workloads[place]]);
-        let others: Vec<&Arc<str>> = facts.queues.keys().filter(|name| ***name != *own).take(MAX_QUEUES).collect();
-        for queue in others {
-            add("queue", Some(queue), forecast(&base.input(ordered, Some((place, queue))), place));
+        for queue in facts.queues.keys().filter(|name| ***name != *own).take(MAX_QUEUES) {
+            add("queue", Some(queue), with(InputChange::InQueues(limited_queues_of(&facts.queues, queue))));
         }
     }
     helps

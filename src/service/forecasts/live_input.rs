@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::memory::KnownPast;
-use crate::domain::cycle::LiveWorkload;
 use crate::domain::forecast::{
     DRAWS, ForecastInput, LiveAgent, LiveGroup, OwnerOrder, OwnerShares, PresentWorkload, StartForecast, UnknownStart,
 };
@@ -15,7 +14,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::workloads::{AssessedWorkloads, WorkloadMembers};
 use crate::service::cycle_plans::learned_seconds;
 use crate::service::group::visible::VisibleGroup;
-use crate::service::reported_workloads::queue_of;
+use crate::service::reported_workloads::{agent_totals, queue_of};
 use crate::service::sequence::pending::ReportedWorkloads;
 use crate::service::{Result, Service};
 use crate::store::agents::StoredAgent;
@@ -43,7 +42,9 @@ pub(super) struct ForecastBase<'a> {
 pub(super) struct OrderedWaiting {
     /// As indices of the assessed workloads.
     pub workloads: Vec<usize>,
-    /// The number of them that come before a new workload of an owner.
+    /// The owners of all workloads that wait, run or have ended, as far as the group has them.
+    owners: Vec<Member>,
+    /// The number of waiting workloads that come before a new one of an owner.
     places: FastMap<Member, u32>,
 }
 
@@ -58,47 +59,35 @@ impl ForecastBase<'_> {
     /// reported yet.
     pub fn unfit(&self) -> impl Iterator<Item = (&Arc<WorkloadMembers>, StartForecast)> {
         let unfit = self.assessed.iter().filter(|(workload, impediment)| {
-            workload.counts().pending > 0 && (impediment.is_some() || self.is_incomplete(workload))
+            workload.counts().pending > 0 && (impediment.is_some() || workload.is_incomplete())
         });
         unfit.map(|(workload, _)| (workload, StartForecast::Unknown(UnknownStart::DoesNotFit)))
     }
 
-    fn is_incomplete(&self, members: &WorkloadMembers) -> bool {
-        let queue = Arc::from(queue_of(self.group.facts(), members));
-        LiveWorkload { members, queue, position: None }.is_incomplete()
-    }
-
     pub fn order(&self) -> Result<OrderedWaiting> {
-        let rows = &self.group.facts().rows;
-        let owners: Vec<Member> = self.owners().into_iter().filter(|owner| rows.user(*owner).is_some()).collect();
+        let owners = self.owners();
         let reported = ReportedWorkloads::startable(self.assessed);
         let known = reported.len();
         let sequenced = reported.with_new(&owners, self.now).order(self.service, self.group, self.now, false)?;
-        let mut waiting = OrderedWaiting { workloads: Vec::with_capacity(known), places: FastMap::default() };
+        let (mut workloads, mut places) = (Vec::with_capacity(known), FastMap::default());
         for at in sequenced.order.iter().map(|at| *at as usize) {
             if let Some(new) = at.checked_sub(known) {
-                let place = u32::try_from(waiting.workloads.len()).unwrap_or(u32::MAX / 4);
-                waiting.places.insert(owners[new], place);
+                places.insert(owners[new], u32::try_from(workloads.len()).unwrap_or(u32::MAX / 4));
                 continue;
             }
             let id = &*sequenced.workloads[at].id;
             let place = self.assessed.workloads.binary_search_by(|workload| (*workload.id).cmp(id));
-            waiting.workloads.extend(place.ok().filter(|place| !self.is_incomplete(&self.assessed.workloads[*place])));
+            workloads.extend(place.ok().filter(|place| !self.assessed.workloads[*place].is_incomplete()));
         }
-        Ok(waiting)
+        Ok(OrderedWaiting { workloads, owners, places })
     }
 
-    /// The input of a forecast. `moved` is a waiting workload, by its place in the order, that is in another queue.
-    pub fn input(&self, ordered: &OrderedWaiting, moved: Option<(usize, &str)>) -> ForecastInput {
+    pub fn input(&self, ordered: &OrderedWaiting) -> ForecastInput {
         let facts = self.group.facts();
         let present = |at: usize| {
             let members = &*self.assessed.workloads[at];
             PresentWorkload { members, queue: queue_of(facts, members) }
         };
-        let mut waiting: Vec<PresentWorkload> = ordered.workloads.iter().map(|at| present(*at)).collect();
-        if let Some((place, queue)) = moved {
-            waiting[place].queue = queue;
-        }
         let runs = |at: &usize| self.assessed.workloads[*at].running_kernels().next().is_some();
         let running = (0..self.assessed.workloads.len()).filter(runs).map(present).collect();
         let learned = |owner: Member| learned_seconds(facts, owner).and_then(|seconds| u32::try_from(seconds).ok());
@@ -108,41 +97,37 @@ impl ForecastBase<'_> {
             agents: facts.agents.iter().map(live_agent).collect(),
             queues: &facts.queues,
             running,
-            waiting,
+            waiting: ordered.workloads.iter().map(|at| present(*at)).collect(),
             past: &self.past.workloads,
             past_from: self.past.from,
             places: &ordered.places,
             learned_seconds: &learned,
             backfill: self.group.options.cycle.backfill_mode(),
-            order: self.owner_order(),
+            order: self.owner_order(&ordered.owners),
         }
         .forecast_input()
     }
 
-    /// The owners of all workloads that wait, run or have ended.
-    fn owners(&self) -> BTreeSet<Member> {
+    /// See [`OrderedWaiting::owners`].
+    fn owners(&self) -> Vec<Member> {
+        let rows = &self.group.facts().rows;
         let present = self.assessed.workloads.iter().filter_map(|workload| workload.representative());
-        present.map(|kernel| kernel.owner).chain(self.past.workloads.iter().map(|ended| ended.owner)).collect()
+        let past = self.past.workloads.iter().map(|ended| ended.owner);
+        let owners: BTreeSet<Member> = present.map(|kernel| kernel.owner).chain(past).collect();
+        owners.into_iter().filter(|owner| rows.user(*owner).is_some()).collect()
     }
 
     /// Shares decide the order only where the cycles of the group take it from a sequencer that compares usage.
-    fn owner_order(&self) -> OwnerOrder {
+    fn owner_order(&self, owners: &[Member]) -> OwnerOrder {
         let group = self.group;
         if group.options.cycle.takes_turns() || !group.scheduler.compares_usage() {
             return OwnerOrder::Fixed;
         }
-        let owners: Vec<Member> = self.owners().into_iter().collect();
         let is_progressive = group.options.sequence_mode == SequenceMode::Progressive;
-        OwnerOrder::Shares(Arc::new(OwnerShares::of_group(group.facts(), &owners, is_progressive, self.now)))
+        OwnerOrder::Shares(Arc::new(OwnerShares::of_group(group.facts(), owners, is_progressive, self.now)))
     }
 }
 
 fn live_agent(agent: &StoredAgent) -> LiveAgent<'_> {
-    LiveAgent {
-        agent_id: &agent.agent_id,
-        slots: &agent.available_slots,
-        labels: &agent.labels,
-        taints: &agent.taints,
-        is_schedulable: agent.offers(),
-    }
+    LiveAgent { agent_id: &agent.agent_id, totals: agent_totals(agent), is_schedulable: agent.offers() }
 }

@@ -113,7 +113,7 @@ impl Service {
         let ordered = base.order()?;
         let draws = draws_for(ordered.workloads.len());
         if !ordered.workloads.is_empty() {
-            let found = base.input(&ordered, None).forecast_starts(base.seed(), draws);
+            let found = base.input(&ordered).forecast_starts(base.seed(), draws);
             let ids = ordered.workloads.iter().map(|at| Arc::clone(&assessed.workloads[*at].id));
             starts.extend(ids.zip(found));
         }
@@ -138,20 +138,29 @@ impl Service {
         group: &VisibleGroup,
     ) -> Result<Option<Arc<GroupForecasts>>> {
         let now = self.clock().now();
-        if self.forecasts.is_to_be_read(group.key, now)
-            && let Some((as_of, document)) = store::forecasts::find(self.store().read(), group.key).await?
-        {
-            let read = run_blocking(|| GroupForecasts::of_document(as_of, &document))?;
-            self.forecasts.keep(group.key, Arc::new(read), now);
+        if self.forecasts.is_to_be_read(group.key, now) {
+            self.read_forecasts(group.key, now).await?;
         }
         Ok(self.forecasts.newest(group.key, now))
     }
 
+    /// Reads the stored forecasts of a group.
+    async fn read_forecasts(&self, group: GroupKey, now: Timestamp) -> Result<()> {
+        if let Some((as_of, document)) = store::forecasts::find(self.store().read(), group).await? {
+            let read = run_blocking(|| GroupForecasts::of_document(as_of, &document))?;
+            self.forecasts.keep(group, Arc::new(read), now);
+        }
+        Ok(())
+    }
+
     /// Reads the newest forecasts in the background, if those in memory are too old. A sequence does not wait for them.
     pub fn read_forecasts_soon(self: &Arc<Self>, group: &VisibleGroup) {
-        let (service, of) = (Arc::clone(self), group.clone());
+        let (service, group, now) = (Arc::clone(self), group.key, self.clock().now());
+        if !self.forecasts.is_to_be_read(group, now) {
+            return;
+        }
         tokio::spawn(async move {
-            if let Err(error) = service.newest_forecasts(&of).await {
+            if let Err(error) = service.read_forecasts(group, now).await {
                 tracing::debug!(%error, "forecasts not read");
             }
         });

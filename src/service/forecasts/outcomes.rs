@@ -10,7 +10,7 @@ use super::quality::MAX_STARTS;
 use crate::domain::forecast::StartForecast;
 use crate::domain::ids::{GroupKey, UserId};
 use crate::domain::time::Timestamp;
-use crate::domain::workloads::{AssessedWorkloads, WorkloadMembers, WorkloadStatus, group_members};
+use crate::domain::workloads::{AssessedWorkloads, WorkloadMembers, WorkloadStatus};
 use crate::service::{Result, Service};
 use crate::store;
 use crate::store::forecasts::{FirstForecast, ForecastOutcome};
@@ -109,9 +109,6 @@ impl Service {
         let sessions: Vec<Uuid> = ids.iter().filter_map(|id| id.parse().ok()).collect();
         let users: BTreeSet<UserId> = forecasts.iter().map(|forecast| forecast.user).collect();
         let users: Vec<UserId> = users.into_iter().collect();
-        let db = self.store().read();
-        let mut members = store::workloads::members_of_gangs(db, group, &ids).await?;
-        members.extend(store::workloads::members_of_sessions(db, group, Some(&users), &sessions).await?);
-        Ok(group_members(members).into_iter().map(|workload| (workload.id.to_string(), workload)).collect())
+        self.load_ended(group, &ids, &users, &sessions).await
     }
 }

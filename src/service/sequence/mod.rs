@@ -95,6 +95,25 @@ pub struct PendingWorkload<'a> {
     pub expected_seconds: Option<u32>,
 }
 
+impl<'a> PendingWorkload<'a> {
+    /// A workload of this owner of which nothing else is known.
+    pub fn of_owner(workload_id: Cow<'a, str>, owner: Member) -> Self {
+        Self {
+            workload_id,
+            user_uuid: Some(owner.user),
+            user: None,
+            project_id: Some(owner.project),
+            project: None,
+            submitted_at: None,
+            priority: 0,
+            queue: None,
+            requested_slots: None,
+            count: None,
+            expected_seconds: None,
+        }
+    }
+}
+
 /// A workload that has started as a kernel which is not reported yet.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -17,17 +17,12 @@ use crate::service::{Caller, Result, Service};
 fn pending_workload(workload: &WorkloadMembers) -> Option<PendingWorkload<'static>> {
     let kernel = workload.representative()?;
     Some(PendingWorkload {
-        workload_id: Cow::Owned(workload.id.to_string()),
-        user_uuid: Some(kernel.owner.user),
-        user: None,
-        project_id: Some(kernel.owner.project),
-        project: None,
         submitted_at: workload.submitted_at(),
         priority: workload.priority(),
         queue: kernel.queue.clone().map(Cow::Owned),
         requested_slots: Some(Box::new(workload.waiting_slots())),
-        count: None,
         expected_seconds: workload.expected_seconds(),
+        ..PendingWorkload::of_owner(Cow::Owned(workload.id.to_string()), kernel.owner)
     })
 }
 
@@ -81,18 +76,9 @@ impl ReportedWorkloads {
     /// Adds a workload of each owner that is submitted at `at`, behind the others.
     pub(in crate::service) fn with_new(mut self, owners: &[Member], at: Timestamp) -> Self {
         let new = |(number, owner): (usize, &Member)| PendingWorkload {
-            // The id comes after all others.
-            workload_id: Cow::Owned(format!("\u{10ffff}{number}")),
-            user_uuid: Some(owner.user),
-            user: None,
-            project_id: Some(owner.project),
-            project: None,
             submitted_at: Some(at),
-            priority: 0,
-            queue: None,
-            requested_slots: None,
-            count: None,
-            expected_seconds: None,
+            // The id comes after all others.
+            ..PendingWorkload::of_owner(Cow::Owned(format!("\u{10ffff}{number}")), *owner)
         };
         self.workloads.extend(owners.iter().enumerate().map(new));
         self.impediments.resize(self.workloads.len(), None);

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::ranked::RankedWorkload;
 use super::{WorkloadFilter, WorkloadItem, ascending};
-use crate::domain::ids::{KernelId, KernelKey, UserId};
+use crate::domain::ids::{GroupKey, KernelId, KernelKey, UserId};
 use crate::domain::time::Timestamp;
 use crate::domain::workloads::{WorkloadMember, WorkloadMembers, WorkloadStatus, group_members};
 use crate::service::group::visible::VisibleGroup;
@@ -61,9 +61,20 @@ impl Service {
         let mut users: Vec<UserId> = page.iter().filter_map(|ended| ended.user).collect();
         users.sort_unstable();
         users.dedup();
+        self.load_ended(group.key, &gangs, &users, &sessions).await
+    }
+
+    /// The members that have ended of gangs, and of sessions of these users, by workload.
+    pub(in crate::service) async fn load_ended(
+        &self,
+        group: GroupKey,
+        gangs: &[&str],
+        users: &[UserId],
+        sessions: &[Uuid],
+    ) -> Result<BTreeMap<String, WorkloadMembers>> {
         let db = self.store().read();
-        let mut members = store::workloads::members_of_gangs(db, group.key, &gangs).await?;
-        members.extend(store::workloads::members_of_sessions(db, group.key, Some(&users), &sessions).await?);
+        let mut members = store::workloads::members_of_gangs(db, group, gangs).await?;
+        members.extend(store::workloads::members_of_sessions(db, group, Some(users), sessions).await?);
         Ok(group_members(members).into_iter().map(|workload| (workload.id.to_string(), workload)).collect())
     }
 

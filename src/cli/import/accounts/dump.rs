@@ -1,12 +1,13 @@
 //! The file of `sacctmgr dump CLUSTER`: lines of `Parent`, `Account` and `User`, each with options behind colons.
 
 use super::{AccountFile, LineFault, LineKind, TreeFormat, TreeLines};
-use crate::connectors::slurm::account_tree::{ROOT, RawShare};
+use crate::connectors::slurm::account_tree::RawShare;
+use crate::domain::share_tree::ROOT_ACCOUNT;
 
 pub const FORMAT: TreeFormat = TreeFormat {
     name: "sacctmgr-dump",
     about: "Slurm, the accounts and users of a cluster: sacctmgr dump CLUSTER file=FILE",
-    reader: || Box::new(DumpLines { parent: ROOT.to_owned() }),
+    reader: || Box::new(DumpLines { parent: ROOT_ACCOUNT.to_owned() }),
 };
 
 /// The share of an entry that has none in the file.
@@ -31,7 +32,7 @@ impl TreeLines for DumpLines {
                 Ok(LineKind::Other)
             }
             "Parent" => {
-                if name != ROOT && !file.tree.has_account(name) {
+                if name != ROOT_ACCOUNT && !file.tree.has_account(name) {
                     return Err(LineFault::UnknownParent(name.to_owned()));
                 }
                 name.clone_into(&mut self.parent);

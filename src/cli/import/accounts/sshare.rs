@@ -1,7 +1,8 @@
 //! The text of `sshare -a -l -P`: a header line, and a line for each account and user, indented by its depth.
 
 use super::{AccountFile, LineFault, LineKind, TreeFormat, TreeLines};
-use crate::connectors::slurm::account_tree::{ROOT, RawShare};
+use crate::connectors::slurm::account_tree::RawShare;
+use crate::domain::share_tree::ROOT_ACCOUNT;
 
 pub const FORMAT: TreeFormat = TreeFormat {
     name: "sshare",
@@ -53,7 +54,7 @@ impl TreeLines for ShareLines {
             return Err(LineFault::NoAccount);
         }
         // The account at the top has no share.
-        if account == ROOT && user.is_empty() && depth == 0 {
+        if account == ROOT_ACCOUNT && user.is_empty() && depth == 0 {
             self.path = vec![account.to_owned()];
             return Ok(LineKind::Entry);
         }
@@ -66,7 +67,7 @@ impl TreeLines for ShareLines {
             self.path.push(account.to_owned());
             file.tree.add_account(account, &parent, share.clone().unwrap_or(RawShare::Number(1)));
             share?;
-        } else if account == ROOT || file.tree.has_account(account) {
+        } else if account == ROOT_ACCOUNT || file.tree.has_account(account) {
             file.tree.add_user(account, user, share?);
         } else {
             return Err(LineFault::UnknownParent(account.to_owned()));
