@@ -14,11 +14,13 @@ mod closed_loop;
 mod commands;
 mod common;
 mod crowd;
+mod cycle;
 mod day;
 mod division;
 mod explain;
 mod factors;
 mod fairness;
+mod forecasts;
 mod growth;
 mod ingest;
 mod lists;
@@ -70,6 +72,8 @@ const BENCHES: &[&Bench] = &[
     &queues::BENCH,
     &division::BENCH,
     &reclaim::BENCH,
+    &cycle::BENCH,
+    &forecasts::BENCH,
     &replay::BENCH,
     &closed_loop::BENCH,
     &growth::BENCH,

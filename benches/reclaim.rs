@@ -10,11 +10,11 @@ use fairshared::domain::reclaim::{
     PendingGang, PendingMember, PlanOptions, ReclaimAgent, ReclaimInput, ReclaimVerdict, RunningMember,
     RunningWorkload, observed_tree, plan,
 };
-use fairshared::domain::slots::{SlotAmounts, SlotName};
+use fairshared::domain::slots::SlotAmounts;
 use fairshared::domain::time::Timestamp;
 
 use crate::common::figure::{Bar, Bench, Figure, MEMORY, On, Unit};
-use crate::common::{median, repeat, timed};
+use crate::common::{median, repeat, slots, timed};
 
 pub const BENCH: Bench = Bench { name: "reclaim", figures: &[&MEDIAN, &LONGEST, &RECLAIMING], run };
 
@@ -47,10 +47,6 @@ struct Cluster {
     fair_share: QueueSlotGrid<Amount>,
     agents: Vec<ReclaimAgent>,
     running: Vec<RunningWorkload>,
-}
-
-fn slots(cpu: u64, gpu: u64) -> SlotAmounts {
-    [("cpu", cpu), ("gpu", gpu)].iter().filter_map(|(n, a)| Some((SlotName::new(n)?, Amount::whole(*a)))).collect()
 }
 
 fn leaf(at: usize) -> String {

@@ -15,6 +15,11 @@ pub mod world;
 
 use std::time::{Duration, Instant};
 
+use fairshared::domain::decimal::Amount;
+use fairshared::domain::slots::{SlotAmounts, SlotName};
+
+use crate::support::dice::Dice;
+
 pub fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     let start = Instant::now();
     let done = work();
@@ -63,4 +68,14 @@ pub async fn timed_async(work: impl Future) -> Duration {
     let start = Instant::now();
     work.await;
     start.elapsed()
+}
+
+/// Slots of a cluster with processors and accelerators.
+pub fn slots(cpu: u64, gpu: u64) -> SlotAmounts {
+    [("cpu", cpu), ("gpu", gpu)].iter().filter_map(|(n, a)| Some((SlotName::new(n)?, Amount::whole(*a)))).collect()
+}
+
+/// A number below `sides`, as an index.
+pub fn roll(dice: &mut Dice, sides: usize) -> usize {
+    usize::try_from(dice.roll(sides as u64)).unwrap_or(0)
 }

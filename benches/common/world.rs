@@ -43,19 +43,33 @@ pub fn member(n: usize) -> Member {
     Member { user: UserId(spread(2, n)), project: ProjectId(spread(3, n % PROJECTS)) }
 }
 
-/// Appends one kernel of the `user`th user as one line of NDJSON, without an end while it runs.
-pub fn kernel_line(out: &mut String, kernel: usize, user: usize, start: Timestamp, end: Option<Timestamp>) {
+/// Begins the line of a kernel of the `user`th user, which has to be closed.
+fn begin_line(out: &mut String, kernel: usize, user: usize, status: &str) {
     let Member { user: user_uuid, project } = member(user);
     let id = kernel_id(kernel);
     let domain = domain_name(user % PROJECTS);
     let (cpu, mem, gpu) = (1 + kernel % 32, (1 + kernel % 64) << 30, kernel % 5);
-    let status = if end.is_some() { "TERMINATED" } else { "RUNNING" };
     let _ = write!(
         out,
         "{{\"kernel_id\":\"{id}\",\"session_id\":\"{id}\",\"user_uuid\":\"{user_uuid}\",\"project_id\":\"{project}\",\
          \"domain_name\":\"{domain}\",\"occupied_slots\":{{\"cpu\":\"{cpu}\",\"mem\":\"{mem}\",\"cuda.device\":\"{gpu}\"}},\
-         \"status\":\"{status}\",\"started_at\":\"{start}\""
+         \"status\":\"{status}\""
     );
+}
+
+/// Kernels of `users` users in turn that wait.
+pub fn waiting(kernels: Range<usize>, users: usize) -> String {
+    lines(kernels, |out, kernel| {
+        begin_line(out, kernel, kernel % users, "PENDING");
+        out.push_str("}\n");
+    })
+}
+
+/// Appends one kernel of the `user`th user as one line of NDJSON, without an end while it runs.
+pub fn kernel_line(out: &mut String, kernel: usize, user: usize, start: Timestamp, end: Option<Timestamp>) {
+    let status = if end.is_some() { "TERMINATED" } else { "RUNNING" };
+    begin_line(out, kernel, user, status);
+    let _ = write!(out, ",\"started_at\":\"{start}\"");
     if let Some(end) = end {
         let _ = write!(out, ",\"terminated_at\":\"{end}\"");
     }

@@ -3,7 +3,8 @@
 //! A scheduler asks for a sequence every two seconds and reports kernels all the time, and probes ask for the server's
 //! health. These urgent requests are answered on the main runtime. All other requests are answered on a second runtime.
 //! Their computation, serialisation and compression can therefore never occupy the threads for urgent requests, however
-//! many clients ask. On Linux the threads of the second runtime have a lower priority, so that an urgent request gets a core
+//! many clients ask. The status of one user is answered on the main runtime as well: looking it up costs less than passing
+//! it to the other one. On Linux the threads of the second runtime have a lower priority, so that an urgent request gets a core
 //! at once if all cores are busy. Elsewhere there is one thread less than the machine has cores.
 //!
 //! Connections belong to the main runtime. A request that is not urgent is passed to the second runtime with its body,
@@ -15,7 +16,7 @@ use std::sync::LazyLock;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
-use axum::http::Method;
+use axum::http::{Method, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::{BoxError, Error, Router};
 use futures::stream::unfold;
@@ -59,10 +60,19 @@ pub fn is_kernel_report(method: &Method, path: &str) -> bool {
     method == Method::POST && (path.ends_with("/kernels") || path.ends_with("/kernels/snapshot"))
 }
 
+/// True for the status of one user, which is looked up in memory.
+fn is_single_status(method: &Method, uri: &Uri) -> bool {
+    let names_user = |pair: &str| pair.split_once('=').is_some_and(|(name, _)| matches!(name, "user" | "user_uuid"));
+    method == Method::GET
+        && uri.path().ends_with("/fair-share-status")
+        && uri.query().is_some_and(|query| query.split('&').any(names_user))
+}
+
 /// Answers a request with `router` on the runtime for its kind.
 pub async fn answer(router: Router, request: Request) -> Response {
+    let (method, uri) = (request.method(), request.uri());
     let runtime = match &*SECOND_RUNTIME {
-        Some(runtime) if !is_urgent(request.method(), request.uri().path()) => runtime.handle(),
+        Some(runtime) if !is_urgent(method, uri.path()) && !is_single_status(method, uri) => runtime.handle(),
         _ => return router.oneshot(request).await.into_response(),
     };
     // If the client disconnects, this future is dropped, and the task is aborted with it.

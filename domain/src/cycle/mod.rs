@@ -40,22 +40,24 @@ mod starting;
 mod state;
 mod surplus;
 mod trial;
+mod workload_shares;
 
 pub use actions::names as action_names;
 pub use live::LiveWorkload;
 pub use outcome::{
-    CycleAnswer, CycleEviction, CycleStart, CycleWaiting, HeldAmounts, MemberPlacement, NoDetails, RefusingPredicates,
-    TraceStep, WaitDetails, WaitReason,
+    CycleAnswer, CycleEviction, CycleFigures, CycleStart, CycleWaiting, HeldAmounts, MemberPlacement, NoDetails,
+    RefusingPredicates, TraceStep, WaitDetails, WaitReason,
 };
 pub use predicates::names as predicate_names;
 pub use request::options::{BackfillMode, CycleOptions, DomainWeight, ScoreWeight};
 pub use request::workloads::{CycleAgent, CyclePending, CycleRunning, MemberTemplate, WorkloadOwner};
 pub use request::{CycleSimulation, OneOrList, PendingList, count_members};
 pub use scores::names as score_names;
+pub use workload_shares::WorkloadShare;
 
 use crate::division::tree::sums;
 use crate::division::{
-    DivisionAlgorithm, DivisionResult, DivisionTrace, DivisionWarning, QueueAllocation, QueueTree, lint,
+    DivisionAlgorithm, DivisionResult, DivisionTrace, DivisionWarning, MinShareLeaves, QueueAllocation, QueueTree, lint,
 };
 use crate::fault::{Fault, MAX_FAULTS};
 use crate::reclaim::{PlanFigures, plan_warnings, with_slots_of};
@@ -69,6 +71,7 @@ use report::WaitingReport;
 use request::options::CycleSettings;
 use running::RunningState;
 use state::{AttemptOptions, CycleInput, CycleState};
+use workload_shares::SharedRequest;
 
 /// The most rounds of the first two actions. Where placements are greedy each may make room for another start.
 const MAX_ROUNDS: usize = 16;
@@ -94,7 +97,12 @@ impl CycleSimulation {
         add_figures(&mut tree, &facts, &never);
         sums::add_up(&mut tree, &self.queues);
         let options = &self.options.division;
-        let DivisionResult { fair_share, warnings, .. } = algorithm.divide(&tree, options, &mut DivisionTrace::off());
+        let DivisionResult { fair_share, warnings, ratios, .. } =
+            algorithm.divide(&tree, options, &mut DivisionTrace::off());
+        let workload_shares = ratios.filter(|_| options.min_share.leaves == MinShareLeaves::Workloads).map(|ratios| {
+            let request = SharedRequest { facts: &facts, running: &self.running, tree: &tree, never: &never };
+            request.divide(&ratios, options.min_share.rule)
+        });
         let warnings = [lint(&tree, algorithm, options), warnings, self.warnings(&facts, &settings)].concat();
         let agents = self.agents.as_ref().map(|_| &facts.agents[..]);
         let running = RunningState::new(&tree, &self.running, facts.running_queues.clone(), agents)?;
@@ -110,9 +118,9 @@ impl CycleSimulation {
             explains: self.explain,
             has_quotas: algorithm.name() == "quota_over_quota",
         });
-        let before = figures(&cycle);
+        let before = figures(&cycle, workload_shares.as_deref());
         run_actions(&mut cycle);
-        let after = figures(&cycle);
+        let after = figures(&cycle, workload_shares.as_deref());
         let waiting = WaitingReport::new(&mut cycle).waiting();
         let CycleState { starts, evictions, steps, .. } = cycle;
         Ok(CycleAnswer { starts, evictions, waiting, before, after, warnings, trace: steps })
@@ -177,28 +185,25 @@ fn add_figures(tree: &mut QueueTree, facts: &ResolvedRequest, never: &[Option<Im
         if never[workload].is_some_and(ImpedimentIndices::is_too_large) {
             continue;
         }
-        let shape = &facts.shapes[waiting.shape];
-        let mut left = shape.most;
-        for group in &shape.groups {
-            if never::is_member_too_large(facts, tree, waiting.queue, group) {
-                continue;
-            }
-            let number = group.count.min(left);
+        for (group, number) in never::members_that_could_start(facts, tree, waiting) {
             facts::add_times(tree.request.row_mut(waiting.queue), &facts.kinds[group.kind].request, number);
-            left -= number;
         }
     }
 }
 
 /// The figures of every queue, by name.
-fn figures(cycle: &CycleState) -> Vec<PlanFigures> {
+fn figures(cycle: &CycleState, workload_shares: Option<&[Vec<WorkloadShare>]>) -> Vec<CycleFigures> {
     let tree = &cycle.turn.tree;
     let figures = |queue: usize| {
         let fair_share = cycle.turn.fair_share.row(queue);
-        PlanFigures::of(&QueueAllocation { tree, queue, allocated: tree.allocated.row(queue), fair_share })
+        let allocation = QueueAllocation { tree, queue, allocated: tree.allocated.row(queue), fair_share };
+        CycleFigures {
+            figures: PlanFigures::of(&allocation),
+            workloads: workload_shares.map(|shares| shares[queue].clone()),
+        }
     };
-    let mut all: Vec<PlanFigures> = (0..tree.len()).map(figures).collect();
-    all.sort_unstable_by(|a, b| a.queue.cmp(&b.queue));
+    let mut all: Vec<CycleFigures> = (0..tree.len()).map(figures).collect();
+    all.sort_unstable_by(|a, b| a.figures.queue.cmp(&b.figures.queue));
     all
 }
 

@@ -54,9 +54,27 @@ pub fn find(facts: &ResolvedRequest, tree: &QueueTree) -> Vec<Option<ImpedimentI
     facts.workloads.iter().enumerate().map(find).collect()
 }
 
+/// The members of a waiting workload that could start, with their numbers: as many as may run at once, without those that are
+/// too large.
+pub fn members_that_could_start<'f>(
+    facts: &'f ResolvedRequest,
+    tree: &QueueTree,
+    waiting: &ResolvedWorkload,
+) -> Vec<(&'f MemberGroup, usize)> {
+    let shape = &facts.shapes[waiting.shape];
+    let mut left = shape.most;
+    let could_start = |group: &&MemberGroup| !is_member_too_large(facts, tree, waiting.queue, group);
+    let counted = shape.groups.iter().filter(could_start).map(|group| {
+        let number = group.count.min(left);
+        left -= number;
+        (group, number)
+    });
+    counted.collect()
+}
+
 /// True if a member of the group is too large for each agent that it could have, for the group or for a limit. In a cycle after
 /// the minimum has started it would be found as a workload that never starts, so that it must ask for no share before.
-pub fn is_member_too_large(facts: &ResolvedRequest, tree: &QueueTree, queue: usize, group: &MemberGroup) -> bool {
+fn is_member_too_large(facts: &ResolvedRequest, tree: &QueueTree, queue: usize, group: &MemberGroup) -> bool {
     let kind = &facts.kinds[group.kind];
     let is_over = |(column, units): &(usize, u128)| {
         let asked = Amount::from_units(*units);

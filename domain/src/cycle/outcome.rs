@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::workload_shares::WorkloadShare;
 use crate::choices::choices;
 use crate::decimal::Amount;
 use crate::division::DivisionWarning;
@@ -42,11 +43,23 @@ pub struct CycleAnswer {
     /// Every workload of which members wait: first those with a position, then those that can never start.
     pub waiting: Vec<CycleWaiting>,
     /// The figures of every queue, by name.
-    pub before: Vec<PlanFigures>,
-    pub after: Vec<PlanFigures>,
+    pub before: Vec<CycleFigures>,
+    pub after: Vec<CycleFigures>,
     pub warnings: Vec<DivisionWarning>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Vec<TraceStep>>,
+}
+
+/// A queue's figures before or after the cycle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct CycleFigures {
+    #[serde(flatten)]
+    pub figures: PlanFigures,
+    /// The shares of its workloads, under `min_share` with `leaves: "workloads"` only. They are divided once, before the first
+    /// start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub workloads: Option<Vec<WorkloadShare>>,
 }
 
 /// Members of one workload that start together: its minimum, or one member above it.

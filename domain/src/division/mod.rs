@@ -29,8 +29,8 @@ pub mod trace;
 pub mod tree;
 
 pub use algorithms::{
-    DivisionAlgorithm, DivisionOptions, DivisionResult, MinShareRatios, WeightSource, algorithm, algorithm_choices,
-    algorithm_names, algorithm_options,
+    DivisionAlgorithm, DivisionOptions, DivisionResult, LeafLevel, MinShareLeaves, MinShareRatios, MinShareRule,
+    WeightSource, WorkloadDemand, algorithm, algorithm_choices, algorithm_names, algorithm_options,
 };
 pub use check::check;
 pub use fraction::Fraction;

@@ -1,14 +1,14 @@
 //! A wrapper around a deserialiser and everything that it hands out. Values see an error type that keeps the kind of a
 //! fault; on its way through the wrapped deserialiser, whose errors are texts, the fault waits in a note.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::value::StringDeserializer;
+use serde::de::value::CowStrDeserializer;
 use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, Error, Expected, IntoDeserializer, MapAccess, SeqAccess, VariantAccess,
-    Visitor,
+    DeserializeSeed, Deserializer, EnumAccess, Error, Expected, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 
 use super::words::{NUL_MESSAGE, UUID_EXPECTATION, in_words};
@@ -19,9 +19,16 @@ struct FaultNote {
     fault: RefCell<Option<DecodeError>>,
     /// The code of what the wrapped deserialiser itself refuses.
     otherwise: &'static str,
+    /// True if faults say what was expected. The words have to be made before each value is read, which takes as long as reading it.
+    has_words: bool,
 }
 
 impl FaultNote {
+    /// The words for what a visitor expects.
+    fn words_for(&self, visitor: &dyn Expected) -> String {
+        if self.has_words { visitor.to_string() } else { String::new() }
+    }
+
     /// The fault as an error of the wrapped deserialiser.
     fn keep<E: Error>(&self, fault: DecodeError) -> E {
         *self.fault.borrow_mut() = Some(fault);
@@ -47,11 +54,13 @@ struct TracingWrapper<'n, T> {
     note: &'n FaultNote,
 }
 
+/// See [`super::read_from`]. Without `has_words`, faults may not say what was expected.
 pub fn read<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
     otherwise: &'static str,
+    has_words: bool,
 ) -> Result<T, DecodeError> {
-    let note = FaultNote { fault: RefCell::new(None), otherwise };
+    let note = FaultNote { fault: RefCell::new(None), otherwise, has_words };
     T::deserialize(TracingWrapper { inner: deserializer, note: &note })
 }
 
@@ -65,7 +74,7 @@ impl<'n, T> TracingWrapper<'n, T> {
 macro_rules! pass_on {
     ($($method:ident($($argument:ident: $type:ty),*))*) => {$(
         fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, DecodeError> {
-            let (wanted, visitor) = ((&visitor as &dyn Expected).to_string(), self.wrap(visitor));
+            let (wanted, visitor) = (self.note.words_for(&visitor), self.wrap(visitor));
             self.inner.$method($($argument,)* visitor).map_err(|_| self.note.take(&wanted))
         }
     )*};
@@ -171,7 +180,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for TracingWrapper<'_, V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, parts: A) -> Result<V::Value, A::Error> {
-        let parts = self.wrap(TracedObject { parts, key: String::new() });
+        let parts = self.wrap(TracedObject { parts, key: Cow::Borrowed("") });
         self.inner.visit_map(parts).map_err(|fault| self.note.keep(fault))
     }
 
@@ -215,28 +224,33 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for TracingWrapper<'_, TracedList<A>
     }
 }
 
+/// A key, which is copied only if it is written with escapes.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct KeyText<'a>(#[serde(borrow)] Cow<'a, str>);
+
 /// An object and the key whose value comes next.
-struct TracedObject<A> {
+struct TracedObject<'de, A> {
     parts: A,
-    key: String,
+    key: Cow<'de, str>,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for TracingWrapper<'_, TracedObject<A>> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for TracingWrapper<'_, TracedObject<'de, A>> {
     type Error = DecodeError;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, DecodeError> {
-        let Some(key) = self.inner.parts.next_key::<String>().map_err(|_| self.note.take("a text"))? else {
+        let Some(KeyText(key)) = self.inner.parts.next_key().map_err(|_| self.note.take("a text"))? else {
             return Ok(None);
         };
         self.inner.key.clone_from(&key);
-        let key: StringDeserializer<DecodeError> = key.into_deserializer();
-        seed.deserialize(key).map(Some)
+        seed.deserialize(CowStrDeserializer::new(key)).map(Some)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, DecodeError> {
         let seed = self.wrap(seed);
         let key = std::mem::take(&mut self.inner.key);
-        self.inner.parts.next_value_seed(seed).map_err(|_| self.note.take("a value").within(PathStep::Key(key)))
+        let within = |fault: DecodeError| fault.within(PathStep::Key(key.into_owned()));
+        self.inner.parts.next_value_seed(seed).map_err(|_| within(self.note.take("a value")))
     }
 
     fn size_hint(&self) -> Option<usize> {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::snapshot::{EvictionUnit, ReclaimSnapshot};
 use crate::decimal::Amount;
 use crate::division::{QueueAllocation, QueueSlotGrid};
+use crate::maps::FastMap;
 
 pub struct QueueHoldings<'a> {
     pub snapshot: &'a ReclaimSnapshot<'a>,
@@ -14,10 +15,10 @@ pub struct QueueHoldings<'a> {
     /// The amounts that victims took away. They are kept apart from `allocated`, because a given allocation may be
     /// smaller than the sum of the running workloads.
     removed: QueueSlotGrid<u128>,
-    /// The number of running members, by workload.
-    running: Vec<usize>,
+    /// The number of members that victims have lost, by workload. Few workloads of many are victims.
+    lost_members: FastMap<usize, usize>,
     /// The units that are evicted, by queue; each as the range of its members.
-    gone: Vec<Vec<Range<usize>>>,
+    gone: FastMap<usize, Vec<Range<usize>>>,
     /// The amounts of units that plans before this one evicted, with their queues.
     gone_before: Vec<(usize, Vec<Amount>)>,
 }
@@ -29,8 +30,8 @@ impl<'a> QueueHoldings<'a> {
             request,
             allocated: snapshot.tree.allocated.clone(),
             removed: QueueSlotGrid::new(snapshot.tree.len(), snapshot.width(), 0),
-            running: snapshot.jobs.iter().map(|j| j.members.len()).collect(),
-            gone: vec![Vec::new(); snapshot.tree.len()],
+            lost_members: FastMap::default(),
+            gone: FastMap::default(),
             gone_before: Vec::new(),
         }
     }
@@ -41,14 +42,14 @@ impl<'a> QueueHoldings<'a> {
     }
 
     pub fn take(&mut self, unit: &EvictionUnit) {
-        self.running[unit.job] -= unit.members.len();
-        self.gone[unit.queue].push(unit.members.clone());
+        *self.lost_members.entry(unit.job).or_default() += unit.members.len();
+        self.gone.entry(unit.queue).or_default().push(unit.members.clone());
         self.change(unit, u128::saturating_add);
     }
 
     pub fn give_back(&mut self, unit: &EvictionUnit) {
-        self.running[unit.job] += unit.members.len();
-        let gone = &mut self.gone[unit.queue];
+        *self.lost_members.entry(unit.job).or_default() -= unit.members.len();
+        let gone = self.gone.entry(unit.queue).or_default();
         if let Some(at) = gone.iter().rposition(|members| *members == unit.members) {
             gone.swap_remove(at);
         }
@@ -69,8 +70,9 @@ impl<'a> QueueHoldings<'a> {
         }
     }
 
+    /// The number of members of the workload that run.
     pub fn running(&self, job: usize) -> usize {
-        self.running[job]
+        self.snapshot.jobs[job].members.len() - self.lost_members.get(&job).copied().unwrap_or_default()
     }
 
     pub fn lost(&self, queue: usize, column: usize) -> bool {
@@ -81,7 +83,8 @@ impl<'a> QueueHoldings<'a> {
     pub fn gone(&self, queue: usize) -> impl Iterator<Item = Vec<Amount>> + '_ {
         let before =
             self.gone_before.iter().filter(move |(from, _)| *from == queue).map(|(_, amounts)| amounts.clone());
-        self.gone[queue].iter().map(|members| self.snapshot.held(members.clone())).chain(before)
+        let gone = self.gone.get(&queue).into_iter().flatten();
+        gone.map(|members| self.snapshot.held(members.clone())).chain(before)
     }
 
     pub fn position(&self, queue: usize) -> QueueAllocation<'_> {

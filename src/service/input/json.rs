@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::error::{Error, Fault};
 use crate::domain::decimal::with_exact_numbers;
-use crate::domain::reading::{DecodeError, UniqueObject, UniqueValue, read_from};
+use crate::domain::reading::{DecodeError, UniqueObject, UniqueValue, read_from, read_quickly};
 
 /// The largest depth of JSON. No request needs ten levels.
 pub const MAX_DEPTH: usize = 100;
@@ -55,11 +55,13 @@ pub fn without_mark(bytes: &[u8]) -> &[u8] {
 pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, JsonError> {
     let bytes = without_mark(bytes);
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let read = read_from::<T, _>(&mut deserializer, "invalid_type");
-    match read {
-        Ok(value) if deserializer.end().is_ok() => Ok(value),
-        read => Err(find_json_error(bytes, read.err())),
+    if let Some(value) = read_quickly(&mut deserializer)
+        && deserializer.end().is_ok()
+    {
+        return Ok(value);
     }
+    let misread = read_from::<T, _>(&mut serde_json::Deserializer::from_slice(bytes), "invalid_type").err();
+    Err(find_json_error(bytes, misread))
 }
 
 /// Parses one JSON object. Decimals are kept as they are written, because values contain numbers as floats.

@@ -1,5 +1,6 @@
 //! `min_share` (DIVISION §3, YTsaurus): one ratio for each queue, with minimum shares, weights and demand.
 
+mod leaves;
 mod sweep;
 
 use std::borrow::Cow;
@@ -21,6 +22,7 @@ use crate::flat::FlatPart;
 use crate::option_facts::{OptionFacts, OptionValues};
 use crate::parallel::{both_of, large_parts, map_indices};
 use crate::queues::{Bound, QueueMode};
+pub use leaves::{LeafLevel, WorkloadDemand};
 use sweep::{LevelSolver, SweepMember};
 
 /// The ratio 1: ratios have 18 decimal places while they are divided, and 12 in the result.
@@ -37,17 +39,32 @@ choices! {
     }
 }
 
+choices! {
+    /// The things whose shares scheduling cycles show under `min_share` (DIVISION §3).
+    #[derive(Default)]
+    pub enum MinShareLeaves {
+        #[default]
+        Queues = "queues", "Scheduling cycles show the shares of queues.";
+        Workloads = "workloads", "Scheduling cycles also show the share of each workload in its queue.";
+    }
+}
+
 /// The options of this algorithm.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
     pub rule: MinShareRule,
+    pub leaves: MinShareLeaves,
 }
 
 impl FlatPart for Options {
     fn facts() -> Vec<OptionFacts> {
         let said = "How smallest shares and weights come together.";
-        vec![OptionFacts::new("rule", "Rule of smallest shares", OptionValues::Choice(MinShareRule::choices), said)]
+        let leaves = "Whose shares scheduling cycles show.";
+        vec![
+            OptionFacts::new("rule", "Rule of smallest shares", OptionValues::Choice(MinShareRule::choices), said),
+            OptionFacts::new("leaves", "Leaves", OptionValues::Choice(MinShareLeaves::choices), leaves),
+        ]
     }
 }
 

@@ -5,6 +5,7 @@ mod min_share;
 mod proportion;
 mod quota_over_quota;
 
+pub use min_share::{LeafLevel, MinShareLeaves, MinShareRule, WorkloadDemand};
 pub use quota_over_quota::Rounding;
 
 use crate::choices::NamedChoice;

@@ -13,4 +13,5 @@ mod scores;
 mod stories;
 mod support;
 mod surplus;
+mod workload_shares;
 mod world;
