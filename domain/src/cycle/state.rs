@@ -274,9 +274,14 @@ impl<'a> CycleState<'a> {
         blocker.filter(|other| *other != workload && position(*other) < position(workload))
     }
 
-    /// The action that starts the workload now: `backfill` behind one that waits for room.
+    /// True if the workload starts wherever it stands, because it asks for nothing.
+    pub fn is_free(&self, workload: usize) -> bool {
+        self.settings.has("backfill") && self.facts.asks_for_nothing(workload)
+    }
+
+    /// The action that starts the workload now: `backfill` behind one that waits for room, and for what asks for nothing.
     pub fn action_for(&self, workload: usize) -> &'static str {
-        if self.blocker_of(workload).is_some() { "backfill" } else { "allocate" }
+        if self.is_free(workload) || self.blocker_of(workload).is_some() { "backfill" } else { "allocate" }
     }
 
     /// True if a queue that has its share waits for others. With backfill that helps only if reclaim would take back what

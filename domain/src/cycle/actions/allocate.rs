@@ -23,7 +23,7 @@ impl CycleAction for AllocateAction {
 
 fn consider(cycle: &mut CycleState, workload: usize, may_start: bool) {
     // A workload that asks for nothing takes no room from others, so it waits for no share.
-    let is_free = cycle.facts.asks_for_nothing(workload) && cycle.settings.has("backfill");
+    let is_free = cycle.is_free(workload);
     let action = if is_free { "backfill" } else { "allocate" };
     let heeds_share = !is_free && cycle.heeds_shares();
     cycle.consider(workload, AttemptOptions { action, heeds_share, may_start: may_start || is_free });

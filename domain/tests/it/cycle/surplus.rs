@@ -102,3 +102,9 @@ fn members_that_are_too_large_ask_for_no_share() {
         answer["before"].as_array().unwrap().iter().map(|figures| &figures["fair_share"]["gpu"]).collect();
     assert_eq!(shares, ["1", "3"]);
 }
+
+#[test]
+fn members_above_the_minimum_that_ask_for_nothing_start_by_backfill() {
+    let elastic = json!({"workload_id": "w", "queue": "a", "gang_min": 1, "members": [{"slots": {}, "count": 2}]});
+    assert_eq!(starts(&cycle(&group(json!({"pending": elastic})))), ["w backfill -", "w backfill -"]);
+}
