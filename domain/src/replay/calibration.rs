@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::advance_round;
 use super::history::ReplayHistory;
 use super::policy::ReplayPolicy;
+use super::run_round;
 use super::schedulers::ReplayScheduler;
 use super::simulation::{ReplaySimulation, RuntimeEstimates};
 use crate::forecast::{DRAWS, RunTimeModel, RunTimeSource, StartPercentiles};
@@ -58,7 +58,8 @@ pub fn calibrate(
     };
     let (mut model, mut ended, mut submitted, mut waited) = (Arc::new(RunTimeModel::default()), 0, 0, 0_u64);
     let mut made: Vec<MadeForecast> = Vec::new();
-    while let Some(now) = advance_round(&mut simulation, scheduler) {
+    while let Some(now) = simulation.advance_to_next_event() {
+        run_round(&mut simulation, scheduler);
         ended = simulation.add_ended_jobs(Arc::make_mut(&mut model), ended);
         let (waiting, arrived) = simulation.find_waiting(submitted);
         submitted = arrived;

@@ -26,16 +26,17 @@ pub fn simulate(
     estimates: RuntimeEstimates,
 ) -> Vec<Option<Timestamp>> {
     let Some(mut simulation) = ReplaySimulation::new(history, policy, estimates) else { return Vec::new() };
-    while advance_round(&mut simulation, scheduler).is_some() {}
+    while simulation.advance_to_next_event().is_some() {
+        run_round(&mut simulation, scheduler);
+    }
     simulation.into_starts()
 }
 
-/// Advances to the next event and lets the scheduler start jobs. Returns the time of the event; `None` if there is none.
-fn advance_round(simulation: &mut ReplaySimulation, scheduler: &dyn ReplayScheduler) -> Option<Timestamp> {
-    let now = simulation.next_event()?;
-    simulation.advance(now);
-    if !simulation.start_all() {
-        scheduler.round(&mut simulation.round());
+/// Lets the scheduler start jobs at the present instant. Returns them in the order of their starts.
+pub fn run_round(simulation: &mut ReplaySimulation, scheduler: &dyn ReplayScheduler) -> Vec<u32> {
+    let mut round = simulation.round();
+    if !round.start_all() {
+        scheduler.round(&mut round);
     }
-    Some(now)
+    round.finish()
 }

@@ -81,11 +81,12 @@ impl PendingJobs {
         self.sizes.keys().copied()
     }
 
-    /// The next job of each owner. The first job of all is among them.
-    pub fn heads(&self) -> impl Iterator<Item = u32> + '_ {
-        let head = |own: &BTreeSet<(Reverse<i32>, u32)>| {
-            let entry = if matches!(self.own, OwnerJobs::Latest) { own.last() } else { own.first() };
-            entry.map(|(_, number)| *number)
+    /// The next job of each owner among those that could start. The first job of all is among them.
+    pub fn heads(&self, could_start: impl Fn(u32) -> bool) -> impl Iterator<Item = u32> {
+        let head = move |own: &BTreeSet<(Reverse<i32>, u32)>| {
+            let mut numbers = own.iter().map(|(_, number)| *number);
+            let could_start = |number: &u32| could_start(*number);
+            if matches!(self.own, OwnerJobs::Latest) { numbers.rfind(could_start) } else { numbers.find(could_start) }
         };
         self.by_owner.values().filter_map(head)
     }

@@ -19,9 +19,9 @@ pub struct ReplayPolicy {
 }
 
 impl ReplayPolicy {
-    /// True if the order depends on recorded usage.
-    pub fn reads_usage(&self) -> bool {
-        self.sequencer.compares_usage() || self.sequencer.share_rule().is_some()
+    /// True if the order depends on what runs record: usage, or the capacity of the day, by which progressive orders charge.
+    pub fn reads_runs(&self) -> bool {
+        self.progressive().is_some() || self.sequencer.compares_usage() || self.sequencer.share_rule().is_some()
     }
 
     /// The terms by which shares are weighed.

@@ -27,6 +27,7 @@ mod progressive;
 mod quantities;
 mod ranking;
 mod readings;
+mod replay_rounds;
 mod replays;
 mod sequencing;
 mod slices;

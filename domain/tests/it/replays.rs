@@ -28,18 +28,18 @@ fn cpu(count: u64) -> SlotAmounts {
     [(SlotName::new("cpu").unwrap(), Amount::whole(count))].into_iter().collect()
 }
 
-fn policy(scheduler: &str, order: FairshareOrder, mode: SequenceMode) -> ReplayPolicy {
+pub fn policy(scheduler: &str, order: FairshareOrder, mode: SequenceMode) -> ReplayPolicy {
     let options = FairShareOptions { order, sequence_mode: mode, ..FairShareOptions::default() };
     let sequencer = Sequencer::by_name(scheduler).unwrap();
     ReplayPolicy { name: scheduler.to_owned(), sequencer, options, weights: BTreeMap::new() }
 }
 
-fn fifo() -> ReplayPolicy {
+pub fn fifo() -> ReplayPolicy {
     policy("fifo", FairshareOrder::Flat, SequenceMode::Plain)
 }
 
 /// Policies with different orders.
-fn policies() -> Vec<ReplayPolicy> {
+pub fn policies() -> Vec<ReplayPolicy> {
     use FairshareOrder::{Flat, Tiered};
     use SequenceMode::{Plain, Progressive};
     let named = [
@@ -54,7 +54,7 @@ fn policies() -> Vec<ReplayPolicy> {
     named.into_iter().chain(fair).map(|(name, order, mode)| policy(name, order, mode)).collect()
 }
 
-fn person(user: usize) -> TraceUser {
+pub fn person(user: usize) -> TraceUser {
     let (name, project) = (format!("user-{user}"), format!("project-{}", user % 3));
     let member = Member { user: identity::user(&name), project: identity::project(&project) };
     TraceUser { member, user: name.into(), project: project.into(), domain: Arc::from(["a", "b"][user % 3 % 2]) }

@@ -26,5 +26,6 @@ impl ReplayScheduler for StrictScheduler {
         {
             round.start(first);
         }
+        round.start_free_jobs();
     }
 }

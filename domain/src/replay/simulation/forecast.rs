@@ -102,10 +102,6 @@ impl ReplaySimulation<'_> {
         self.job(job).limit_seconds
     }
 
-    fn expected_seconds(&self, job: u32) -> u32 {
-        u32::try_from(self.estimate(job) / MICROS_PER_SECOND.unsigned_abs()).unwrap_or(u32::MAX)
-    }
-
     fn forecast_running(&self, job: u32, running: RunningJob) -> ForecastRunning {
         ForecastRunning {
             owner: self.owner(job),
@@ -119,7 +115,7 @@ impl ReplaySimulation<'_> {
 
     /// The waiting jobs in order, and for each owner of the past how many of them come before a new job.
     fn order_with_new_jobs(&mut self, past: &std::ops::Range<usize>) -> (Vec<u32>, FastMap<u32, u32>) {
-        if self.policy.reads_usage() {
+        if self.policy.reads_runs() {
             self.run();
         }
         let waiting: Vec<u32> = self.waiting.all().collect();

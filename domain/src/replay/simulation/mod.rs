@@ -15,6 +15,7 @@ use super::pending_jobs::PendingJobs;
 use super::policy::ReplayPolicy;
 use crate::hierarchy::Share;
 use crate::ids::{KernelKey, Member};
+use crate::reading::seconds::{MAX_SECONDS, shorten};
 use crate::run_times::ExpectedRuntime;
 use crate::sequencer::SequenceWorkload;
 use crate::sequencer::progressive::{GroupUsage, ResourceRequest};
@@ -34,11 +35,13 @@ pub enum RuntimeEstimates {
 }
 
 impl RuntimeEstimates {
-    fn estimate(self, job: &TraceJob) -> Option<u32> {
-        match self {
-            Self::Given => job.limit_seconds,
-            Self::Perfect => Some(job.ran_seconds()),
-        }
+    /// The seconds that are announced to the scheduler, in the range that a server takes.
+    fn announced_seconds(self, job: &TraceJob) -> Option<u32> {
+        let seconds = match self {
+            Self::Given => job.limit_seconds?,
+            Self::Perfect => job.ran_seconds(),
+        };
+        Some(seconds.clamp(1, MAX_SECONDS))
     }
 }
 
@@ -56,6 +59,8 @@ pub struct ReplaySimulation<'h> {
     estimates: RuntimeEstimates,
     group: ReplayGroup,
     room: ClusterCapacity,
+    /// By size: true if it is more than the cluster offers at present.
+    too_large: Vec<bool>,
     waiting: PendingJobs,
     running: BTreeMap<u32, RunningJob>,
     ends: BinaryHeap<Reverse<(Timestamp, u32)>>,
@@ -83,12 +88,14 @@ impl<'h> ReplaySimulation<'h> {
         for person in &history.owners {
             group.add_owner(person.member, &person.domain, policy);
         }
+        let room = ClusterCapacity::new(offer);
         Some(Self {
             history,
             policy,
             estimates,
             group,
-            room: ClusterCapacity::new(offer),
+            too_large: find_too_large(history, &room),
+            room,
             waiting: PendingJobs::new(policy),
             running: BTreeMap::new(),
             ends: BinaryHeap::new(),
@@ -103,8 +110,20 @@ impl<'h> ReplaySimulation<'h> {
         })
     }
 
+    /// Advances to the next event. Returns its time; `None` if there is none.
+    pub fn advance_to_next_event(&mut self) -> Option<Timestamp> {
+        let now = self.next_event()?;
+        self.advance(now);
+        Some(now)
+    }
+
+    /// The view of the scheduler at this instant.
+    pub fn round(&mut self) -> SchedulerRound<'_, 'h> {
+        SchedulerRound::new(self)
+    }
+
     /// The time of the next event; `None` if there is none.
-    pub fn next_event(&self) -> Option<Timestamp> {
+    fn next_event(&self) -> Option<Timestamp> {
         let arrival = self.history.jobs.get(self.arrived).map(|job| job.submitted_at);
         let end = self.ends.peek().map(|Reverse((end, _))| *end);
         let offer = self.history.offers.get(self.offered).map(|offer| offer.from);
@@ -112,12 +131,12 @@ impl<'h> ReplaySimulation<'h> {
         let offer = offer.filter(|_| arrival.is_some() || !self.waiting.is_empty());
         let event = [arrival, end, offer].into_iter().flatten().min()?;
         // A run may change the order and so the jobs that can start.
-        let run = Some(self.next_run).filter(|_| !self.waiting.is_empty() && self.policy.reads_usage());
+        let run = Some(self.next_run).filter(|_| !self.waiting.is_empty() && self.policy.reads_runs());
         Some(run.map_or(event, |run| run.min(event)))
     }
 
     /// Advances to an instant, which must not be after the next event.
-    pub fn advance(&mut self, now: Timestamp) {
+    fn advance(&mut self, now: Timestamp) {
         self.now = now;
         while let Some(offer) = self.history.offers.get(self.offered).filter(|offer| offer.from <= now) {
             // Runs before the change have to see the capacity of their time.
@@ -125,6 +144,7 @@ impl<'h> ReplaySimulation<'h> {
             self.run();
             let slots = self.history.offered(Some(offer));
             self.room.offered = slots.clone();
+            self.too_large = find_too_large(self.history, &self.room);
             self.group.offer(slots, offer.from);
             self.offered += 1;
         }
@@ -137,11 +157,6 @@ impl<'h> ReplaySimulation<'h> {
             self.waiting.put(number(self.arrived), job, self.size(number(self.arrived)));
             self.arrived += 1;
         }
-    }
-
-    /// The view of the scheduler at this instant.
-    pub fn round(&mut self) -> SchedulerRound<'_, 'h> {
-        SchedulerRound::new(self)
     }
 
     /// The start of each job; `None` if it never started.
@@ -175,20 +190,6 @@ impl<'h> ReplaySimulation<'h> {
         }
     }
 
-    /// Starts all pending jobs if there is room for all of them, because their order does not matter then. Returns
-    /// whether it did.
-    pub fn start_all(&mut self) -> bool {
-        let all = self.room.fits(self.waiting.total());
-        if all {
-            let mut jobs: Vec<u32> = self.waiting.all().collect();
-            jobs.sort_unstable();
-            for job in jobs {
-                self.start(job);
-            }
-        }
-        all
-    }
-
     fn end(&mut self, job: u32) {
         if let Some(running) = self.running.remove(&job) {
             self.group.end(running.key, self.now);
@@ -209,25 +210,35 @@ impl<'h> ReplaySimulation<'h> {
         self.history.owner(self.job(job)).member
     }
 
-    fn start(&mut self, number: u32) {
-        let job = self.job(number);
-        self.waiting.remove(number, job, self.size(number));
+    /// True if the job asks for no more than the cluster offers at present. Another one keeps no place ahead of others
+    /// (CYCLE §3).
+    fn could_start(&self, job: u32) -> bool {
+        !self.too_large[self.job(job).size as usize]
+    }
+
+    /// Takes a job from the pending ones into the room.
+    fn take_room(&mut self, number: u32) {
+        self.waiting.remove(number, self.job(number), self.size(number));
         debug_assert!(self.room.fits(self.size(number)), "a job starts where it fits");
         self.room.take(self.size(number));
+    }
+
+    /// Lets the group know of a job that has started.
+    fn report_start(&mut self, number: u32) {
         let start = WorkloadStart {
             owner: self.owner(number),
             slots: self.size(number).clone(),
-            reported_seconds: self.estimates.estimate(job),
+            reported_seconds: self.estimates.announced_seconds(self.job(number)),
         };
         let running = RunningJob { key: self.group.start(start, self.now), started_at: self.now };
         self.running.insert(number, running);
         self.starts[number as usize] = Some(self.now);
-        self.ends.push(Reverse((job.end(self.now), number)));
+        self.ends.push(Reverse((self.job(number).end(self.now), number)));
     }
 
     /// The first `most` of these jobs in the order of the policy.
     fn ordered(&mut self, jobs: &[u32], most: usize) -> Vec<u32> {
-        if self.policy.reads_usage() {
+        if self.policy.reads_runs() {
             self.run();
         }
         let workloads: Vec<SequenceWorkload> = jobs.iter().map(|job| self.sequence_workload(*job)).collect();
@@ -245,19 +256,23 @@ impl<'h> ReplaySimulation<'h> {
 
     /// The request of the job, as a progressive sequence charges it.
     fn resource_request(&self, number: u32) -> ResourceRequest<'h> {
-        ResourceRequest { slots: Some(self.size(number)), seconds: self.estimates.estimate(self.job(number)) }
+        ResourceRequest { slots: Some(self.size(number)), seconds: self.estimates.announced_seconds(self.job(number)) }
     }
 
-    /// The expected runtime of a job, in microseconds.
-    fn estimate(&self, number: u32) -> u64 {
-        let job = self.job(number);
-        let estimate =
-            self.estimates.estimate(job).map(|seconds| u64::from(seconds) * MICROS_PER_SECOND.unsigned_abs());
-        estimate.unwrap_or_else(|| {
+    /// The expected runtime of a job in whole seconds, as a live group gives it to a cycle: the learned one is rounded up, and none
+    /// is longer than a year.
+    fn expected_seconds(&self, number: u32) -> u32 {
+        self.estimates.announced_seconds(self.job(number)).unwrap_or_else(|| {
             let own = self.group.user(self.owner(number)).map(Share::run_times).unwrap_or_default();
-            ExpectedRuntime::new(own, self.group.run_times(), self.group.options()).micros(None)
+            let learned = ExpectedRuntime::new(own, self.group.run_times(), self.group.options()).micros(None);
+            shorten(learned.div_ceil(MICROS_PER_SECOND.unsigned_abs()))
         })
     }
+}
+
+/// By size: true if it is more than the cluster offers.
+fn find_too_large(history: &ReplayHistory, room: &ClusterCapacity) -> Vec<bool> {
+    history.sizes.iter().map(|size| !room.fits_empty(size)).collect()
 }
 
 fn run_interval(policy: &ReplayPolicy) -> i64 {

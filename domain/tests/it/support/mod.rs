@@ -1,6 +1,6 @@
 //! Short ways to write domain values.
 
-#[expect(dead_code, reason = "the tests of the server use all of it")]
+pub mod cycle_rounds;
 #[path = "../../../../tests/it/support/dice.rs"]
 pub mod dice;
 pub mod standings;
