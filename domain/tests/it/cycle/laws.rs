@@ -10,10 +10,10 @@ use super::world::{ClusterContents, apply, expanded, list, random};
 use crate::support::cases;
 use crate::support::dice::Dice;
 
-const ALL: &[&str] = &["allocate", "backfill", "reclaim", "preempt"];
-const IDLE_ROOM: &[&str] = &["allocate", "backfill"];
+pub const ALL: &[&str] = &["allocate", "backfill", "reclaim", "preempt"];
+pub const IDLE_ROOM: &[&str] = &["allocate", "backfill"];
 
-fn contents(dice: &mut Dice, actions: &'static [&'static str]) -> ClusterContents {
+pub fn contents(dice: &mut Dice, actions: &'static [&'static str]) -> ClusterContents {
     ClusterContents {
         actions,
         order: dice.pick(&["sequencer", "queues"]),
@@ -284,10 +284,10 @@ proptest! {
 }
 
 /// The state after the cycle without the cause that the row names; `None` where the cause is no single thing.
-fn without_cause(after: &Value, row: &Value) -> Option<Value> {
+pub fn without_cause(after: &Value, row: &Value) -> Option<Value> {
     let mut changed = after.clone();
     match row["reason"].as_str()? {
-        "no_room" | "gang" => {
+        "no_room" | "gang" | "reclaim_refused" => {
             for agent in changed["agents"].as_array_mut()? {
                 agent["available_slots"] = json!({"gpu": 100, "cpu": 100});
             }
@@ -308,6 +308,8 @@ fn without_cause(after: &Value, row: &Value) -> Option<Value> {
             changed["pending"].as_array_mut()?.retain(|workload| workload["workload_id"] != *ahead);
         }
         "queue_share" => changed["cycle"]["order"] = json!("sequencer"),
+        "depth" => changed["cycle"]["depth"] = Value::Null,
+        "budget" => changed["cycle"]["search_budget_ms"] = json!(10_000),
         "predicates" => {
             for agent in changed["agents"].as_array_mut()? {
                 agent["schedulable"] = json!(true);
