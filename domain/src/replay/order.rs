@@ -2,6 +2,7 @@
 
 use super::group::ReplayGroup;
 use super::policy::ReplayPolicy;
+use crate::ids::Member;
 use crate::sequencer::SequenceWorkload;
 use crate::sequencer::progressive::{DomainByProject, ProgressiveInput, ResourceRequest};
 use crate::time::Timestamp;
@@ -16,12 +17,25 @@ impl ReplayGroup {
         now: Timestamp,
         most: usize,
     ) -> Vec<u32> {
+        self.order_after(policy, &[], (workloads, requests), now, most)
+    }
+
+    /// The same after workloads that have their places already, and which the group does not know as kernels yet. They count in
+    /// progressive orders.
+    pub fn order_after(
+        &self,
+        policy: &ReplayPolicy,
+        placed: &[(Member, ResourceRequest)],
+        (workloads, requests): (&[SequenceWorkload], &[ResourceRequest]),
+        now: Timestamp,
+        most: usize,
+    ) -> Vec<u32> {
         let Some(progressive) = policy.progressive() else {
             let mut order = policy.sequencer.order(workloads, self);
             order.truncate(most);
             return order;
         };
-        let (domains, placed, explain) = (&DomainByProject::default(), &[], false);
+        let (domains, explain) = (&DomainByProject::default(), false);
         progressive
             .order(&ProgressiveInput { group: self, workloads, requests, placed, domains, now, most, explain })
             .order

@@ -236,14 +236,16 @@ impl<'h> ReplaySimulation<'h> {
         self.ends.push(Reverse((self.job(number).end(self.now), number)));
     }
 
-    /// The first `most` of these jobs in the order of the policy.
-    fn ordered(&mut self, jobs: &[u32], most: usize) -> Vec<u32> {
+    /// The first `most` of these jobs in the order of the policy, in which `placed` come before them.
+    fn ordered(&mut self, placed: &[u32], jobs: &[u32], most: usize) -> Vec<u32> {
         if self.policy.reads_runs() {
             self.run();
         }
         let workloads: Vec<SequenceWorkload> = jobs.iter().map(|job| self.sequence_workload(*job)).collect();
         let requests: Vec<ResourceRequest> = jobs.iter().map(|job| self.resource_request(*job)).collect();
-        let order = self.group.order(self.policy, &workloads, &requests, self.now, most);
+        let placed: Vec<(Member, ResourceRequest)> =
+            placed.iter().map(|job| (self.owner(*job), self.resource_request(*job))).collect();
+        let order = self.group.order_after(self.policy, &placed, (&workloads, &requests), self.now, most);
         order.into_iter().map(|at| jobs[at as usize]).collect()
     }
 

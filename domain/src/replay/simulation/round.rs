@@ -44,14 +44,14 @@ impl<'s, 'h> SchedulerRound<'s, 'h> {
     pub fn first(&mut self) -> Option<u32> {
         let simulation = &*self.simulation;
         let heads: Vec<u32> = simulation.waiting.heads(|job| simulation.could_start(job)).collect();
-        self.simulation.ordered(&heads, 1).first().copied()
+        self.simulation.ordered(&self.started[self.reported..], &heads, 1).first().copied()
     }
 
     /// All pending jobs that the cluster could run, in order.
     pub fn order(&mut self) -> Vec<u32> {
         let simulation = &*self.simulation;
         let all: Vec<u32> = simulation.waiting.all().filter(|job| simulation.could_start(*job)).collect();
-        self.simulation.ordered(&all, usize::MAX)
+        self.simulation.ordered(&self.started[self.reported..], &all, usize::MAX)
     }
 
     /// The running jobs with their starts.
@@ -92,14 +92,11 @@ impl<'s, 'h> SchedulerRound<'s, 'h> {
         }
     }
 
-    /// Starts a job. A progressive order counts it at once. A plain order counts it from the next round on, because a cycle takes the
-    /// positions of all its workloads from one order.
+    /// Starts a job. The group learns of it at the end of the round, because a cycle takes the positions of all its workloads from
+    /// one order: until then the job counts in that order only, and in a plain one not at all.
     pub fn start(&mut self, job: u32) {
         self.simulation.take_room(job);
         self.started.push(job);
-        if self.simulation.policy.progressive().is_some() {
-            self.report_starts();
-        }
     }
 
     fn report_starts(&mut self) {
