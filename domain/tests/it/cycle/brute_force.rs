@@ -173,7 +173,7 @@ fn the_random_clusters_have_every_reason() {
 }
 
 #[test]
-fn a_search_that_finds_nothing_and_one_that_does_not_look_are_told_apart() {
+fn a_search_that_finds_nothing_and_one_that_does_not_look_differ() {
     // `b` holds what `a` deserves, but nothing of it may be evicted.
     let document = json!({"algorithm": "quota_over_quota", "capacity": {"gpu": 2, "cpu": 8}, "now": NOW,
         "queues": [{"name": "a", "quota": {"gpu": 2}}, {"name": "b", "quota": {"gpu": 0}}],

@@ -21,6 +21,9 @@ pub struct UnplacedMembers {
 /// Members with their agents, by their places in task order.
 pub type SeatedMembers = Vec<(usize, usize)>;
 
+/// A condition on all members that hold room.
+pub type SeatCheck<'c> = dyn Fn(&[OccupiedSeat]) -> bool + 'c;
+
 /// Members that need agents.
 #[derive(Clone, Copy)]
 pub struct WantedPlaces<'w> {
@@ -33,7 +36,7 @@ pub struct WantedPlaces<'w> {
     /// True on empty agents that may be cordoned.
     pub lasting: bool,
     /// True of the seats with which enough room is left for others.
-    pub leaves: Option<&'w dyn Fn(&[OccupiedSeat]) -> bool>,
+    pub leaves: Option<&'w SeatCheck<'w>>,
 }
 
 impl NaiveCluster {
@@ -98,7 +101,7 @@ impl NaiveCluster {
         })
     }
 
-    fn domain(&self, seat: &OccupiedSeat, key: &String) -> Option<&String> {
+    fn domain(&self, seat: &OccupiedSeat, key: &str) -> Option<&String> {
         self.nodes[seat.agent].labels.get(key)
     }
 

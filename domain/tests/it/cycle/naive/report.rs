@@ -122,9 +122,8 @@ fn scarcest(cycle: &NaiveCycle, workload: usize, place: usize) -> Value {
     let most = |slot: usize| free(slot, &cycle.seats).into_iter().max().unwrap_or(0);
     // asked / most, where something over nothing is more than any number.
     let is_scarcer = |one: usize, other: usize| match (most(one), most(other)) {
-        (0, 0) => false,
-        (0, _) => true,
         (_, 0) => false,
+        (0, _) => true,
         (of_one, of_other) => member.slots[one] * of_other > member.slots[other] * of_one,
     };
     let asked: Vec<usize> = (0..SLOTS.len()).filter(|slot| member.slots[*slot] > 0).collect();

@@ -224,20 +224,20 @@ impl NaiveCycle {
             && let Ok(placed) = self.cluster.place(&self.seats, WantedPlaces { leaves: Some(&leaves_room), ..wanted })
         {
             self.check_asked(waiting, &placed, need)?;
-            let asked = self.asked(waiting, &placed);
+            let asked = Self::asked_by(waiting, &placed);
             return if asked == need || leaves_bounds(asked) { Ok(placed) } else { Err(reserved()) };
         }
         let placed = self.cluster.place(&self.seats, wanted);
         Err(placed.map_or_else(|failed| NaiveReason::of(&failed, number), |_| reserved()))
     }
 
-    fn asked(&self, waiting: &WaitingWorkload, placed: &SeatedMembers) -> Amounts {
+    fn asked_by(waiting: &WaitingWorkload, placed: &SeatedMembers) -> Amounts {
         placed.iter().fold([0, 0], |sum, (place, _)| add(sum, waiting.members[*place].slots))
     }
 
     /// Members that were skipped may leave others that ask for more than was checked.
     fn check_asked(&self, waiting: &WaitingWorkload, placed: &SeatedMembers, need: Amounts) -> Result<(), NaiveReason> {
-        let asked = self.asked(waiting, placed);
+        let asked = Self::asked_by(waiting, placed);
         let bound = if asked == need { None } else { self.cluster.bound(&self.seats, waiting, asked) };
         bound.map_or(Ok(()), Err)
     }
