@@ -34,7 +34,7 @@ fn the_defaults_are_the_documented_ones() {
             "decay": "flat", "division": {
                 "algorithm": "quota_over_quota",
                 "options": {
-                    "rounding": "exact", "rule": "floor", "history_gain": "0", "history_base": "cluster",
+                    "rounding": "exact", "rule": "floor", "leaves": "queues", "history_gain": "0", "history_base": "cluster",
                     "over_quota_by": "weight", "proportion_variant": "kube_batch",
                     "score_weights": {"priority": "1", "drf": "1", "proportion": "1"},
                     "policy": "strategies",
