@@ -1,8 +1,9 @@
-//! Times as schedulers print them: RFC 3339, or seconds since 1970 as a number or a text of digits.
+//! Times as schedulers print them: RFC 3339, seconds since 1970 as a number or a text of digits, or an object of Slurm's JSON with them.
 
 use std::fmt;
 
-use serde::de::{Error, Unexpected, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::time::{MICROS_PER_SECOND, TimeError, Timestamp};
@@ -19,6 +20,16 @@ pub fn optional_time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timest
 
 /// A time as a request writes it; `None` for 0 seconds.
 struct WrittenTime(Option<Timestamp>);
+
+/// A number in the JSON of Slurm 23.02 and later, from `squeue --json` and slurmrestd. Slurm prints all three keys, and `number` is a
+/// placeholder if it is not set or infinite.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SlurmNumber {
+    set: bool,
+    infinite: bool,
+    number: u64,
+}
 
 /// The reason why a text is not a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,7 +70,7 @@ impl<'de> Deserialize<'de> for WrittenTime {
 
 struct TimeVisitor;
 
-impl Visitor<'_> for TimeVisitor {
+impl<'de> Visitor<'de> for TimeVisitor {
     type Value = WrittenTime;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -86,5 +97,10 @@ impl Visitor<'_> for TimeVisitor {
             return Err(E::invalid_value(Unexpected::Float(seconds), &self));
         }
         self.visit_str(&seconds.abs().to_string())
+    }
+    /// A time that is not set, or never comes, is none.
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WrittenTime, A::Error> {
+        let SlurmNumber { set, infinite, number } = SlurmNumber::deserialize(MapAccessDeserializer::new(map))?;
+        if set && !infinite { self.visit_u64(number) } else { Ok(WrittenTime(None)) }
     }
 }

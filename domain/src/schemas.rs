@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use utoipa::openapi::schema::{
-    AnyOfBuilder, ArrayBuilder, Object, ObjectBuilder, Schema, SchemaFormat, SchemaType, Type,
+    AdditionalProperties, AnyOfBuilder, ArrayBuilder, Object, ObjectBuilder, Schema, SchemaFormat, SchemaType, Type,
 };
 use utoipa::openapi::{KnownFormat, RefOr};
 use utoipa::{PartialSchema, ToSchema};
@@ -103,16 +103,26 @@ pub fn submission_time() -> Schema {
     reported_time("When it was submitted; a later report need not repeat it.")
 }
 
-/// A time of a report: RFC 3339, seconds since 1970, or null.
+/// A time of a report: RFC 3339, seconds since 1970, by themselves or as Slurm's JSON has them, or null.
 fn reported_time(meaning: &str) -> Schema {
     let date_time = ObjectBuilder::new().schema_type(Type::String);
     let date_time = date_time.format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)));
     let digits = ObjectBuilder::new().schema_type(Type::String).pattern(Some(r"^[0-9]+(\.[0-9]+)?$"));
     let seconds = ObjectBuilder::new().schema_type(Type::Number).minimum(Some(0));
     let seconds = seconds.exclusive_maximum(Some(TOO_MANY_SECONDS.cast_signed()));
-    let any = AnyOfBuilder::new().item(date_time).item(digits).item(seconds);
+    let number = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0));
+    let number = number.exclusive_maximum(Some(TOO_MANY_SECONDS.cast_signed()));
+    let truth = || ObjectBuilder::new().schema_type(Type::Boolean);
+    let object = ObjectBuilder::new().schema_type(Type::Object);
+    let object = object.property("set", truth()).property("infinite", truth()).property("number", number);
+    let object = object.required("set").required("infinite").required("number");
+    let object = object.additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)));
+    let any = AnyOfBuilder::new().item(date_time).item(digits).item(seconds).item(object);
     let any = any.item(ObjectBuilder::new().schema_type(Type::Null));
-    let said = format!("{meaning} RFC 3339, or seconds since 1970 as a number or a text of digits; 0: absent.");
+    let said = format!(
+        "{meaning} RFC 3339, or seconds since 1970 as a number, a text of digits, or an object of Slurm's JSON; 0, not set or infinite: \
+         absent."
+    );
     Schema::AnyOf(any.description(Some(said)).build())
 }
 

@@ -245,6 +245,40 @@ on_both! {
         }
         assert_eq!(post(&server, &[at("early", json!(7_289_654_399_u64))]).await["accepted"], 1);
     }
+
+    async fn times_may_be_objects_of_slurm(db: TestDb) {
+        let server = Server::new(db).await;
+        let number = |set: bool, infinite: bool, number: u64| json!({"set": set, "infinite": infinite, "number": number});
+        let times = json!({
+            "submitted_at": number(true, false, START_SECONDS - 60), "started_at": number(true, false, START_SECONDS), "status": "SUSPENDED",
+            "status_at": number(true, false, START_SECONDS + 60), "terminated_at": number(true, false, 0),
+        });
+        assert_eq!(post(&server, &[with(running("k"), &times)]).await["accepted"], 1);
+        let found = stored(&server, "k").await;
+        let given = ["submitted_at", "started_at", "status_at"].map(|key| found[key].as_str().unwrap());
+        assert_eq!(given, ["2026-01-13T09:59:00Z", "2026-01-13T10:00:00Z", "2026-01-13T10:01:00Z"]);
+        let end = json!({"status": "TERMINATED", "started_at": number(true, false, START_SECONDS), "terminated_at": number(true, false, START_SECONDS + 120)});
+        assert_eq!(post(&server, &[with(running("k"), &end)]).await["accepted"], 1);
+        assert_eq!(stored(&server, "k").await["terminated_at"], "2026-01-13T10:02:00Z");
+        // A number that is not set, or infinite, is a placeholder.
+        let absent = json!({"terminated_at": number(false, false, START_SECONDS), "status_at": number(false, true, 0), "submitted_at": number(true, true, START_SECONDS)});
+        assert_eq!(post(&server, &[with(running("runs"), &absent)]).await["accepted"], 1);
+        let found = stored(&server, "runs").await;
+        assert_eq!((&found["terminated_at"], &found["submitted_at"]), (&Value::Null, &Value::Null));
+        let answer = post(&server, &[with(running("mute"), &json!({"started_at": number(false, false, START_SECONDS)}))]).await;
+        assert_eq!(only_fault(&answer), ("/started_at", "required"));
+        for (time, pointer, code) in [
+            (json!({"set": true, "infinite": false, "number": -1}), "/number", "invalid_value"), (number(true, false, START_SECONDS * 1000), "", "invalid_value"),
+            (json!({"set": 1, "infinite": false, "number": 1}), "/set", "invalid_type"),
+            (json!({"set": true, "infinite": false, "number": "1"}), "/number", "invalid_type"),
+            (json!({"set": true, "number": 1}), "/infinite", "missing_field"), (json!({}), "/set", "missing_field"),
+            (json!({"set": true, "infinite": false, "number": 1, "unit": "s"}), "/unit", "unknown_field"),
+        ] {
+            let row = with(running("bad"), &json!({"started_at": time}));
+            let answer = post_odd(&server, json!([row]).to_string()).await.json(200);
+            assert_eq!(only_fault(&answer), (format!("/started_at{pointer}").as_str(), code), "{time}");
+        }
+    }
 }
 
 /// Rows of an answer by index, with their pointers.
