@@ -12,9 +12,11 @@
 //! - What will be written is on disk before it is written, so that a process that is killed leaves nothing unknown behind.
 //! - A half answer of a program changes nothing.
 
+pub mod connector_monitor;
 pub mod eligible;
 pub mod fault;
 pub mod instance_lock;
+pub mod metrics_address;
 pub mod outcome;
 pub mod report_spool;
 pub mod round;

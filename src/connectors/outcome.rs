@@ -79,6 +79,14 @@ impl RoundOutcome {
         status
     }
 
+    /// The faults in one sentence, or the rows that were rejected without one.
+    pub fn fault_sentence(&self) -> String {
+        if self.errors.is_empty() {
+            return format!("{} rows were rejected", self.rejected);
+        }
+        self.errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    }
+
     /// The outcome in one line.
     pub fn line(&self) -> String {
         let Self { counts, reported, wanted_writes, written, seconds, .. } = self;

@@ -65,6 +65,11 @@ impl ReportSpool {
         Ok(Some(SpooledReports { complete_until, lines: content[end + 1..].to_vec() }))
     }
 
+    /// The size of the file in bytes; 0 if no reports wait.
+    pub fn bytes(&self) -> u64 {
+        std::fs::metadata(&self.path).map_or(0, |file| file.len())
+    }
+
     /// Removes the reports after the server has taken them.
     pub fn clear(&self) -> io::Result<()> {
         match std::fs::remove_file(&self.path) {

@@ -7,6 +7,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::api_server::ApiServer;
+use super::monitor_server::serve_monitor;
+use super::outcome_log::OutcomeLog;
 use super::run_conversion::{check_slots, convert_runs};
 use super::{ConnectFlags, ConnectOutput, EXIT_LOCKED, exit_code};
 use crate::cli::client::{ApiClient, system_user};
@@ -14,10 +16,13 @@ use crate::cli::failure::{CommandFailure, CommandOutcome, eprint_line};
 use crate::cli::output::{print, print_json, print_list};
 use crate::cli::running_server::StopSignals;
 use crate::config::Config;
+use crate::connectors::connector_monitor::ConnectorMonitor;
 use crate::connectors::fault::RoundFault;
 use crate::connectors::instance_lock::{ExistingLock, InstanceLock};
 use crate::connectors::outcome::{RoundOutcome, WriteMode};
+use crate::connectors::report_spool::ReportSpool;
 use crate::connectors::round::{RoundRunner, RoundSettings};
+use crate::connectors::scheduler::SchedulerConnector;
 use crate::connectors::slurm::settings::{SlurmSettings, TABLE, commented_example};
 use crate::connectors::slurm::setup::{SetupReport, check_lock, check_setup};
 use crate::connectors::slurm::{SlurmConnector, read_config};
@@ -85,6 +90,10 @@ async fn api_server(config: &Config) -> Result<ApiServer, CommandFailure> {
     Ok(ApiServer::new(ApiClient::of(config).await?))
 }
 
+fn spool_max_bytes(settings: &SlurmSettings) -> u64 {
+    u64::from(settings.spool_max_mb) << 20
+}
+
 /// The runner of rounds, or the reason why Slurm does not say which cluster it is.
 async fn start_runner<F>(
     server: F,
@@ -106,7 +115,7 @@ async fn start_runner<F>(
         tree_interval: settings.tree,
         stale_after: settings.stale_after,
         state_dir: settings.state_dir.clone(),
-        spool_max_bytes: u64::from(settings.spool_max_mb) << 20,
+        spool_max_bytes: spool_max_bytes(settings),
     };
     let connector = SlurmConnector::new(settings.clone(), slurm, convert_runs);
     let runner = RoundRunner::new(connector, server, Arc::new(SystemClock), round);
@@ -117,22 +126,27 @@ async fn start_runner<F>(
 /// Rounds until SIGTERM. The round that runs then is ended first.
 async fn run_until_stopped(config: &Config, settings: &SlurmSettings) -> CommandOutcome {
     let mut signals = StopSignals::listen()?;
-    let mut runner: Option<SlurmRunner> = None;
+    let clock = Arc::new(SystemClock);
+    let monitor = Arc::new(ConnectorMonitor::new(SlurmConnector::KIND, settings.mode, settings.poll, clock));
+    // The port is open until this function returns.
+    let _port = match settings.metrics_listen {
+        Some(address) => Some(serve_monitor(address, Arc::clone(&monitor)).await?),
+        None => None,
+    };
+    let spool = ReportSpool::new(&settings.state_dir, spool_max_bytes(settings));
+    let (mut runner, mut log): (Option<SlurmRunner>, _) = (None, OutcomeLog::default());
     loop {
         let start = SystemClock.steady();
         let round = async {
-            if runner.is_none() {
-                match start_runner(api_server(config).await?, settings).await? {
-                    Ok(started) => runner = Some(started),
-                    Err(fault) => {
-                        tracing::warn!(%fault, "Slurm does not answer");
-                        return Ok(());
-                    }
-                }
-            }
-            if let Some(runner) = &mut runner {
-                log_outcome(&runner.run().await);
-            }
+            let outcome = match &mut runner {
+                Some(runner) => runner.run().await,
+                None => match start_runner(api_server(config).await?, settings).await? {
+                    Ok(started) => runner.insert(started).run().await,
+                    Err(fault) => failed_start(settings, fault),
+                },
+            };
+            log.note(&outcome);
+            monitor.record_round(&outcome, spool.bytes());
             Ok::<(), CommandFailure>(())
         };
         tokio::pin!(round);
@@ -152,14 +166,6 @@ async fn run_until_stopped(config: &Config, settings: &SlurmSettings) -> Command
             () = tokio::time::sleep(wait) => {}
             () = signals.next() => return Ok(ExitCode::SUCCESS),
         }
-    }
-}
-
-fn log_outcome(outcome: &RoundOutcome) {
-    if outcome.is_ok() {
-        tracing::info!("{}", outcome.line());
-    } else {
-        tracing::warn!("{}", outcome.line());
     }
 }
 

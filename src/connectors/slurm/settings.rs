@@ -1,10 +1,12 @@
 //! The table `[slurm]` of the settings file.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{ConfigError, ConnectorTable, nearest_name_hint};
+use crate::connectors::metrics_address::{METRICS_LISTEN_ABOUT, METRICS_LISTEN_DEFAULT, read_metrics_address};
 use crate::connectors::outcome::WriteMode;
 
 /// The name of the table.
@@ -22,7 +24,7 @@ pub struct SlurmSetting {
 }
 
 /// All keys of the table.
-pub const SLURM_SETTINGS: [SlurmSetting; 19] = [
+pub const SLURM_SETTINGS: [SlurmSetting; 20] = [
     SlurmSetting {
         key: "cluster",
         default: "",
@@ -98,6 +100,7 @@ pub const SLURM_SETTINGS: [SlurmSetting; 19] = [
         default: "256",
         about: "MiB that reports may take while they wait for the server",
     },
+    SlurmSetting { key: "metrics_listen", default: METRICS_LISTEN_DEFAULT, about: METRICS_LISTEN_ABOUT },
 ];
 
 /// The settings of the connector for Slurm.
@@ -122,6 +125,8 @@ pub struct SlurmSettings {
     pub stale_after: Option<Duration>,
     pub state_dir: PathBuf,
     pub spool_max_mb: u32,
+    /// The address for metrics and readiness; `None`: no port is opened.
+    pub metrics_listen: Option<SocketAddr>,
 }
 
 impl Default for SlurmSettings {
@@ -147,6 +152,7 @@ impl Default for SlurmSettings {
             stale_after: None,
             state_dir: PathBuf::from("/var/lib/fairshared/slurm"),
             spool_max_mb: 256,
+            metrics_listen: None,
         }
     }
 }
@@ -190,6 +196,7 @@ impl SlurmSettings {
             "stale_after" => self.stale_after = Some(duration(value)?),
             "state_dir" => self.state_dir = PathBuf::from(name(value)?),
             "spool_max_mb" => self.spool_max_mb = number(value, 1, 1_000_000)?,
+            "metrics_listen" => self.metrics_listen = read_metrics_address(value)?,
             _ => {
                 let known: Vec<String> = SLURM_SETTINGS.iter().map(|setting| setting.key.to_owned()).collect();
                 return Err(format!("is not a setting of the connector{}", nearest_name_hint(key, &known)));

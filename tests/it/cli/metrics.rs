@@ -10,7 +10,7 @@ use crate::support::database;
 use crate::support::packages::install;
 
 /// The output of `promtool check metrics` for `text`; empty if all is well.
-fn judge(text: &str) -> String {
+pub fn judge(text: &str) -> String {
     if Command::new("promtool").arg("--version").output().is_err() {
         install("prometheus");
     }

@@ -13,7 +13,7 @@ mod keys;
 mod live;
 #[cfg(target_os = "linux")]
 mod memory;
-mod metrics;
+pub mod metrics;
 mod migrate;
 pub mod program;
 mod reading;

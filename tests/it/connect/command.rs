@@ -32,6 +32,10 @@ fn settings_that_cannot_be_used_end_with_2() {
     assert_eq!(tres, "[slurm] tres: energy is used up and not held, so it cannot be a slot");
     let tres = connect(&format!("{SERVER}tres = {{ \"gres/gpu\" = \"a gpu\" }}\n"), &["--check"]).refused(2);
     assert!(tres.starts_with("[slurm] tres: \"a gpu\" is not a name of"), "{tres}");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let listen = connect(&format!("{SERVER}metrics_listen = \"{address}\"\n"), &[]).refused(2);
+    assert!(listen.starts_with(&format!("cannot listen on metrics_listen {address}: ")), "{listen}");
     let unknown = connect(&format!("{SERVER}mod = 1\n"), &["--once"]).refused(2);
     assert!(unknown.contains("[slurm] mod is not a setting of the connector; the nearest is mode"), "{unknown}");
     assert_eq!(connect(SERVER, &["--once", "--check"]).code, Some(2));

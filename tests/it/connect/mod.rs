@@ -2,6 +2,8 @@
 
 mod api_server;
 mod command;
+mod connected_rig;
+mod monitor;
 mod orders;
 mod plans;
 mod queues;
@@ -13,6 +15,7 @@ mod slurm_shares;
 mod slurm_tree;
 mod texts;
 pub mod trees;
+mod watched_connector;
 
 /// Texts that Slurm 22.05.8 printed.
 pub mod recorded {

@@ -34,12 +34,14 @@ fn all_keys() {
         stale_after = "6h"
         state_dir = "/s"
         spool_max_mb = 9
+        metrics_listen = "[::1]:9330"
     "#;
     let settings = read(text).unwrap();
     assert_eq!((settings.mode, settings.head, settings.site_weight, settings.site_max), (WriteMode::Order, 7, 10, 20));
     let (day, tree) = (Duration::from_hours(24), (settings.tree, settings.tree_sync));
     assert_eq!((settings.poll, tree), (Duration::from_secs(5), (day, false)));
     assert_eq!((settings.stale_after, settings.spool_max_mb), (Some(Duration::from_hours(6)), 9));
+    assert_eq!(settings.metrics_listen, Some("[::1]:9330".parse().unwrap()));
     assert_eq!((settings.partitions, settings.tres.len()), (vec!["a".to_owned(), "b".to_owned()], 2));
     assert_eq!(SlurmSettings::read(None).unwrap(), SlurmSettings::default());
 }
@@ -53,6 +55,10 @@ fn faults_name_the_key() {
         ("poll = 15", "[slurm] poll is not a time like \"15s\", \"1m\", \"6h\" or \"2d\""),
         ("partitions = \"a\"", "[slurm] partitions is not a list of texts"),
         ("allow_fairshare_weight = 1", "[slurm] allow_fairshare_weight is neither true nor false"),
+        (
+            "metrics_listen = 9330",
+            "[slurm] metrics_listen is neither \"off\" nor an address and port like \"127.0.0.1:9330\"",
+        ),
         (
             "heads = 3",
             "[slurm] heads is not a setting of the connector; the nearest is head; known are cluster, resource_group",
@@ -70,7 +76,7 @@ fn the_example_has_the_defaults() {
     let keys = example.lines().filter_map(|line| line.strip_prefix("# ")).filter(|line| line.contains(" = "));
     let keys: Vec<&str> =
         keys.filter(|line| !line.starts_with("cluster") && !line.starts_with("resource_group")).collect();
-    assert_eq!(keys.len(), 17);
+    assert_eq!(keys.len(), 18);
     assert_eq!(read(&keys.join("\n")).unwrap(), SlurmSettings::default());
 }
 

@@ -2,112 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::slurm_rig::{self, SlurmRig, USERS, wait_until};
-use crate::cli::program::{Ended, Server, end, fed, program, run};
-use crate::support::database::{TestDb, sqlite_unmigrated};
+use super::connected_rig::ConnectedRig;
+use super::monitor::watch_rounds;
+use super::slurm_rig::{USERS, wait_until};
+use crate::cli::program::end;
 
-/// A Slurm and a server with a group for it. `lines` of `start` are more lines of `slurm.conf`.
-pub struct ConnectedRig {
-    pub rig: SlurmRig,
-    server: Server,
-    key: String,
-    /// The key of the connector.
-    pub connector_key: String,
-    _db: TestDb,
-}
-
-impl ConnectedRig {
-    pub fn start(lines: &str) -> Option<Self> {
-        let rig = slurm_rig::start(lines)?;
-        let db = sqlite_unmigrated();
-        run(&db, ["migrate", "up"]).ok();
-        let key = run(&db, ["keys", "create", "--role", "admin", "--label", "slurm"]).ok().trim_end().to_owned();
-        run(&db, ["groups", "create", "rig"]).ok();
-        let server = Server::over(&db.url);
-        Some(Self { rig, server, connector_key: key.clone(), key, _db: db })
-    }
-
-    /// A command that asks the server.
-    pub fn ask(&self, args: &[&str]) -> Ended {
-        end(program().env("FAIRSHARED_SERVER", &self.server.address).env("FAIRSHARED_KEY", &self.key).args(args))
-    }
-
-    /// The connector with more keys of `[slurm]`.
-    pub fn connector(&self, keys: &str, args: &[&str]) -> Command {
-        self.connector_in("connector", keys, args)
-    }
-
-    /// The connector with a folder of its own.
-    fn connector_in(&self, folder: &str, keys: &str, args: &[&str]) -> Command {
-        let file: PathBuf = self.rig.folder().join(format!("{folder}.toml"));
-        let state = self.rig.folder().join(folder).display().to_string();
-        let (server, key) = (&self.server.address, &self.connector_key);
-        let text =
-            format!("server = {server:?}\nkey = {key:?}\nlog = \"off\"\n[slurm]\nstate_dir = {state:?}\n{keys}\n");
-        std::fs::write(&file, text).unwrap();
-        let mut command = program();
-        let slurm = self.rig.command("true");
-        command.envs(slurm.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        command.env("PATH", std::env::var_os("PATH").unwrap()).arg("connect").arg("slurm");
-        command.arg("--config").arg(file).args(args);
-        command
-    }
-
-    #[track_caller]
-    pub fn round(&self, keys: &str, args: &[&str]) -> Value {
-        let outcome = end(self.connector(keys, &["--once", "-o", "json"]).args(args)).json();
-        assert_eq!(outcome["errors"], json!([]), "{outcome}");
-        outcome
-    }
-
-    /// The order of the server for what Slurm lists, with Slurm's own order among the jobs of one owner.
-    fn sequence(&self) -> Vec<u64> {
-        let mut owners = BTreeMap::new();
-        let jobs = self.rig.slurm("squeue", &["-h", "-a", "-t", "PD", "-o", "%A %u %a %V"]);
-        for line in jobs.lines() {
-            let words: Vec<&str> = line.split(' ').collect();
-            owners.insert(
-                words[0].to_owned(),
-                (words[1].to_owned(), words[2].to_owned(), words[3].parse::<i64>().unwrap()),
-            );
-        }
-        let shown = self.rig.slurm("sprio", &["-h", "-o", "%i %Y %S %A %Q %N"]);
-        let workload = |line: &str| {
-            let id = line.split_whitespace().next().unwrap();
-            let (user, project, submitted) = &owners[id];
-            let numbers: Vec<i64> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
-            let [_, priority, site, age, qos, nice] = numbers[..] else { panic!("{line}") };
-            // Slurm shows at least 1.
-            let own = if priority > 1 { priority - site } else { age + qos - nice };
-            json!({
-                "workload_id": id, "user": user, "project": project, "priority": own,
-                "submitted_at": fairshared::domain::time::Timestamp::from_seconds(*submitted)
-            })
-        };
-        let workloads: Vec<Value> = shown.lines().map(workload).collect();
-        let mut command = program();
-        command.env("FAIRSHARED_SERVER", &self.server.address).env("FAIRSHARED_KEY", &self.key);
-        command.args(["sequence", "rig", "-", "-o", "json"]);
-        let answer = fed(&mut command, json!({"workloads": workloads}).to_string().as_bytes()).json();
-        let ids = answer["items"].as_array().unwrap().iter();
-        ids.map(|item| item["workload_id"].as_str().unwrap().parse().unwrap()).collect()
-    }
-
-    fn order(&self) -> Vec<u64> {
-        self.rig.order().into_iter().map(|(id, _)| id).collect()
-    }
-
-    fn sites(&self) -> BTreeSet<i64> {
-        self.rig.order().into_iter().map(|(_, site)| site).collect()
-    }
-}
-
-const ORDER: &str = "mode = \"order\"\nwrites_per_second = 10000";
+pub const ORDER: &str = "mode = \"order\"\nwrites_per_second = 10000";
 
 #[test]
 fn a_real_slurm_starts_jobs_in_the_order_of_the_server() {
@@ -172,6 +76,7 @@ fn a_real_slurm_starts_jobs_in_the_order_of_the_server() {
     let by_owner = c.sites();
     assert!((2..=4).contains(&by_owner.len()), "{by_owner:?}");
 
+    watch_rounds(&c);
     treat_special_jobs(&c);
     prove_the_right(&c);
     kill_while_writing(&c);
@@ -271,15 +176,19 @@ fn prove_the_right(c: &ConnectedRig) {
     assert_eq!((refused.code, &right(&refused.stdout)["ok"]), (Some(1), &json!(false)), "{refused:?}");
     let round = as_man(ORDER, &["--once", "-o", "json"]);
     let outcome: Value = serde_json::from_str(&round.stdout).unwrap();
-    let first = &outcome["errors"][0]["code"];
-    assert_eq!((round.code, first, &outcome["written"]), (Some(1), &json!("operator_right"), &json!(0)), "{outcome}");
+    let codes: Vec<&Value> = outcome["errors"].as_array().unwrap().iter().map(|error| &error["code"]).collect();
+    assert_eq!(
+        (round.code, codes, &outcome["written"]),
+        (Some(1), vec![&json!("operator_right")], &json!(0)),
+        "{outcome}"
+    );
     assert_eq!(c.rig.order(), before);
     c.rig.slurm("sacctmgr", &["-i", "modify", "user", "man", "set", "adminlevel=Operator"]);
     let allowed = as_man("", &["--check", "-o", "json"]);
     assert_eq!((allowed.code, &right(&allowed.stdout)["ok"]), (Some(0), &json!(true)), "{allowed:?}");
 }
 
-fn user_number(name: &str) -> u32 {
+pub fn user_number(name: &str) -> u32 {
     let output = Command::new("id").args(["-u", name]).output().unwrap();
     String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
 }
@@ -341,52 +250,7 @@ fn compare_usage(c: &ConnectedRig) {
     }
     wait_until("the other jobs have run", || c.rig.slurm("squeue", &["-h", "-a"]).lines().count() == 2);
     c.rig.cancel_all();
-    let accounted = || {
-        let text = c.rig.slurm(
-            "sacct",
-            &[
-                "-a",
-                "-X",
-                "-D",
-                "-n",
-                "-P",
-                "-s",
-                "R",
-                "-S",
-                "now-1hour",
-                "-E",
-                "now",
-                "-o",
-                "JobIDRaw,Start,End,AllocCPUS",
-            ],
-        );
-        text.lines().map(str::to_owned).collect::<BTreeSet<String>>()
-    };
-    wait_until("the accounting knows all ends", || accounted().iter().all(|line| !line.contains("Unknown")));
+    wait_until("the accounting knows all ends", || c.runs_of_sacct().iter().all(|run| run.end.is_some()));
     c.round(ORDER, &[]);
-    let listed = c.ask(&["kernels", "list", "rig", "-o", "json", "--limit", "1000"]).json();
-    let seconds = |time: &Value| {
-        time.as_str().unwrap().parse::<fairshared::domain::time::Timestamp>().unwrap().micros() / 1_000_000
-    };
-    let known: BTreeSet<(i64, i64, String)> = listed["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|kernel| {
-            (
-                seconds(&kernel["started_at"]),
-                seconds(&kernel["terminated_at"]),
-                kernel["occupied_slots"]["cpu"].as_str().unwrap().to_owned(),
-            )
-        })
-        .collect();
-    let runs: BTreeSet<(i64, i64, String)> = accounted()
-        .iter()
-        .map(|line| {
-            let fields: Vec<&str> = line.split('|').collect();
-            (fields[1].parse().unwrap(), fields[2].parse().unwrap(), fields[3].to_owned())
-        })
-        .collect();
-    assert_eq!(listed["items"].as_array().unwrap().len(), accounted().len());
-    assert_eq!(known, runs);
+    c.assert_usage_of_sacct();
 }

@@ -32,17 +32,38 @@ const WAIT: Duration = Duration::from_mins(1);
 /// The users of the rig, which every Debian has, each with its account; the domains are `physics` and `bio`.
 pub const USERS: [(&str, &str); 4] = [("games", "climate"), ("man", "climate"), ("mail", "ocean"), ("news", "genes")];
 
+/// The states of jobs that `scancel` ends.
+const UNFINISHED: [&str; 3] = ["PENDING", "RUNNING", "SUSPENDED"];
+
 /// A running cluster. It ends when the value is dropped.
 pub struct SlurmRig {
     folder: PathBuf,
     daemons: Vec<Child>,
     /// The number of the controller among the daemons.
     controller: usize,
+    /// A library that the controller loads before others.
+    preload: Option<PathBuf>,
 }
 
-/// The rig, unless this machine cannot have one; the end of the test process then says why. `lines` are more lines of
-/// `slurm.conf`.
-pub fn start(lines: &str) -> Option<SlurmRig> {
+/// The parts of a rig that differ between tests.
+#[derive(Clone, Debug)]
+pub struct RigForm<'a> {
+    /// More lines of `slurm.conf`.
+    pub lines: &'a str,
+    /// The processors of each of the two nodes. Jobs that sleep need none of this machine.
+    pub node_cpus: u32,
+    /// A library that the controller loads before others.
+    pub preload: Option<PathBuf>,
+}
+
+impl<'a> RigForm<'a> {
+    pub fn of_lines(lines: &'a str) -> Self {
+        Self { lines, node_cpus: 4, preload: None }
+    }
+}
+
+/// The rig, unless this machine cannot have one; the end of the test process then says why.
+pub fn start(form: RigForm) -> Option<SlurmRig> {
     let is_there = |program: &&str| Command::new(program).arg("--version").stdin(Stdio::null()).output().is_ok();
     if let Some(missing) = PROGRAMS.iter().find(|program| !is_there(program)) {
         not_run(&test_name(), &format!("Slurm is not installed ({missing} is missing; {INSTALLATION})"));
@@ -52,7 +73,7 @@ pub fn start(lines: &str) -> Option<SlurmRig> {
         not_run(&test_name(), "a Slurm of several users needs root");
         return None;
     }
-    Some(SlurmRig::start(lines))
+    Some(SlurmRig::start(form))
 }
 
 /// Waits until something is the case.
@@ -71,16 +92,17 @@ fn free_ports<const N: usize>() -> [u16; N] {
 }
 
 impl SlurmRig {
-    fn start(lines: &str) -> Self {
+    fn start(form: RigForm) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let folder = scratch_folder().join(format!("slurm-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
-        for part in ["db", "log", "state", "munge", "spool"] {
+        for part in ["db", "db-temporary", "log", "state", "munge", "spool"] {
             std::fs::create_dir_all(folder.join(part)).unwrap();
         }
-        let mut rig = Self { folder, daemons: Vec::new(), controller: 0 };
+        let RigForm { lines, node_cpus, preload } = form;
+        let mut rig = Self { folder, daemons: Vec::new(), controller: 0, preload };
         rig.start_munge();
         rig.start_database();
-        rig.write_configuration(lines);
+        rig.write_configuration(lines, node_cpus);
         rig.daemon("slurmdbd", &["-D"]);
         wait_until("slurmdbd answers", || rig.probe("sacctmgr", &["-n", "show", "cluster"]));
         rig.slurm("sacctmgr", &["-i", "add", "cluster", "rig"]);
@@ -135,6 +157,9 @@ impl SlurmRig {
         if program == "slurmdbd" {
             command.env("SLURM_CONF", self.path("slurmdbd.conf")).env("MYSQL_UNIX_PORT", self.path("db/s"));
         }
+        if let Some(library) = self.preload.as_ref().filter(|_| program == "slurmctld") {
+            command.env("LD_PRELOAD", library);
+        }
         self.spawn(&format!("{program}-{}", self.daemons.len()), command.args(args));
     }
 
@@ -158,12 +183,14 @@ impl SlurmRig {
 
     fn start_database(&mut self) {
         let (data, socket) = (format!("--datadir={}", self.path("db")), self.path("db/s"));
+        // MariaDB removes temporary tables as it starts, also those of others that use the same folder.
+        let temporary = format!("--tmpdir={}", self.path("db-temporary"));
         run(Command::new("mariadb-install-db")
             .args(["--no-defaults", "--user=root"])
-            .arg(&data)
+            .args([&data, &temporary])
             .arg("--auth-root-authentication-method=normal"));
         let options = ["--no-defaults", "--user=root", "--skip-networking", "--innodb-buffer-pool-size=32M"];
-        let place = [data, format!("--socket={socket}"), format!("--pid-file={}", self.path("db/pid"))];
+        let place = [data, temporary, format!("--socket={socket}"), format!("--pid-file={}", self.path("db/pid"))];
         self.spawn("mariadbd", Command::new("mariadbd").args(options).args(place));
         let ping = || {
             Command::new("mariadb-admin")
@@ -176,7 +203,7 @@ impl SlurmRig {
         wait_until("MariaDB answers", ping);
     }
 
-    fn write_configuration(&self, lines: &str) {
+    fn write_configuration(&self, lines: &str, node_cpus: u32) {
         let [controller, database, first, second] = free_ports();
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
         let host = host.trim().split('.').next().unwrap().to_owned();
@@ -201,8 +228,8 @@ impl SlurmRig {
              AccountingStoragePass={folder}/munge/sock\nAccountingStorageEnforce=associations,limits,qos\n\
              JobAcctGatherType=jobacct_gather/none\nSchedulerParameters=sched_interval=1,bf_interval=1\nMailProg=/bin/true\n\
              KillWait=1\nCompleteWait=0\n\
-             NodeName=n1 NodeAddr=127.0.0.1 NodeHostname={host} Port={first} CPUs=4 RealMemory=4000\n\
-             NodeName=n2 NodeAddr=127.0.0.1 NodeHostname={host} Port={second} CPUs=4 RealMemory=4000\n\
+             NodeName=n1 NodeAddr=127.0.0.1 NodeHostname={host} Port={first} CPUs={node_cpus} RealMemory=4000\n\
+             NodeName=n2 NodeAddr=127.0.0.1 NodeHostname={host} Port={second} CPUs={node_cpus} RealMemory=4000\n\
              PartitionName=main Nodes=n1,n2 Default=YES MaxTime=1-0 State=UP PriorityTier=1\n\
              PartitionName=high Nodes=n1 MaxTime=1-0 State=UP PriorityTier=10\n{lines}"
         );
@@ -216,10 +243,20 @@ impl SlurmRig {
         let file = self.folder.join("slurm.conf");
         let configuration = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, format!("{configuration}{lines}")).unwrap();
+        self.start_controller();
+    }
+
+    /// Kills the controller, which saves nothing, and starts it again.
+    pub fn kill_controller(&mut self) {
+        self.daemons[self.controller].kill().unwrap();
+        self.start_controller();
+    }
+
+    /// Starts the controller in place of one that has ended.
+    fn start_controller(&mut self) {
+        self.daemons[self.controller].wait().unwrap();
         self.daemon("slurmctld", &["-D"]);
-        let last = self.daemons.len() - 1;
-        self.daemons.swap(self.controller, last);
-        self.daemons.pop().unwrap().wait().unwrap();
+        self.daemons.swap_remove(self.controller);
         wait_until("the controller answers", || self.probe("sshare", &["-h"]));
     }
 
@@ -281,8 +318,8 @@ impl SlurmRig {
 
     /// Cancels all jobs, and waits until they have ended.
     pub fn cancel_all(&self) {
-        for (user, _) in USERS {
-            self.slurm("scancel", &["-u", user]);
+        for state in UNFINISHED {
+            self.slurm("scancel", &["-t", state]);
         }
         wait_until("all jobs have ended", || self.slurm("squeue", &["-h", "-a"]).is_empty());
     }
@@ -292,8 +329,8 @@ impl Drop for SlurmRig {
     fn drop(&mut self) {
         // Jobs end before the daemons, also after a panic: no other process would end them.
         let deadline = Instant::now() + Duration::from_secs(20);
-        for (user, _) in USERS {
-            let _ = self.command("scancel").args(["-u", user]).output();
+        for state in UNFINISHED {
+            let _ = self.command("scancel").args(["-t", state]).output();
         }
         let has_jobs = || self.command("squeue").args(["-h", "-a"]).output().is_ok_and(|jobs| !jobs.stdout.is_empty());
         while has_jobs() && Instant::now() < deadline {

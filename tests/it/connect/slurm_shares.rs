@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::slurm::ConnectedRig;
+use super::connected_rig::ConnectedRig;
 use super::slurm_rig::wait_until;
 
 /// Usage is not decayed while the test runs.

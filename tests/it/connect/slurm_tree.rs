@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::slurm::ConnectedRig;
+use super::connected_rig::ConnectedRig;
 use super::slurm_rig::wait_until;
 use super::trees::{assert_equal_parts, parts_of_weights, shown_parts, weights_by_name};
 use crate::cli::program::end;
