@@ -13,15 +13,20 @@
 //! - A half answer of a program changes nothing.
 
 pub mod connector_monitor;
+pub mod accounting_window;
 pub mod eligible;
 pub mod fault;
+pub mod htcondor;
 pub mod instance_lock;
 pub mod metrics_address;
 pub mod outcome;
+pub mod programs;
 pub mod report_spool;
 pub mod round;
 pub mod scheduler;
 pub mod server;
+pub mod server_checks;
+pub mod setting_values;
 pub mod setup_check;
 pub mod slurm;
 pub mod state_file;

@@ -162,7 +162,7 @@ impl<C: SchedulerConnector, F> RoundRunner<C, F> {
         let start = self.clock.steady();
         let mut outcome = RoundOutcome { mode: self.settings.mode, ..RoundOutcome::default() };
         let taken = async {
-            let queue = self.scheduler.read_queue().await?;
+            let queue = self.scheduler.read_queue(&self.state.written).await?;
             outcome.counts = queue.counts();
             self.write_values(&queue, WriteAim::Reset, WriteBounds::NONE, &mut outcome).await
         };
@@ -216,7 +216,7 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
         }
         // Runs are reported even if the queue cannot be read.
         let reported = self.send_reports(outcome).await;
-        let queue = self.scheduler.read_queue().await?;
+        let queue = self.scheduler.read_queue(&self.state.written).await?;
         outcome.counts = queue.counts();
         let answer = match reported {
             Ok(()) => self.order_queue(&queue, outcome).await,

@@ -1,6 +1,6 @@
 //! The trait of schedulers: what a connector reads of one, and what it writes to it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 
 use serde::Serialize;
@@ -50,8 +50,9 @@ pub struct KernelReading {
 /// A value that is written to the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueWrite {
-    /// The scheduler's id of the job.
+    /// The scheduler's id of the job; where it has one value for each user, the name of the user.
     pub job: String,
+    /// 0 takes back what was written.
     pub value: i64,
 }
 
@@ -84,9 +85,9 @@ impl WritePlan {
 pub enum WriteAim<'a> {
     /// The values follow the order of the server.
     Follow(&'a ServerOrder),
-    /// The values of the jobs that the connector orders go back to zero.
+    /// The values of the jobs that the connector orders are taken back.
     Fade,
-    /// All values go back to zero.
+    /// All values are taken back.
     Reset,
 }
 
@@ -105,8 +106,8 @@ pub trait SchedulerConnector {
 
     type Queue: QueueReading;
 
-    /// Reads the jobs.
-    fn read_queue(&mut self) -> impl Future<Output = Result<Self::Queue, RoundFault>>;
+    /// Reads the jobs. `written` are the values that the connector has written and not taken back.
+    fn read_queue(&mut self, written: &BTreeMap<String, i64>) -> impl Future<Output = Result<Self::Queue, RoundFault>>;
 
     /// Reads the runs that the accounting knows and the server may not know.
     fn read_kernels(&mut self, since: Option<Timestamp>) -> impl Future<Output = Result<KernelReading, RoundFault>>;

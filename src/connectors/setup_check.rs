@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::outcome::WriteMode;
+
 /// How much a check that failed matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -39,5 +41,32 @@ impl SetupCheck {
     /// True if the check stands in the way of a round.
     pub fn is_error(&self) -> bool {
         !self.ok && self.level == CheckLevel::Error
+    }
+}
+
+/// The report of `--check`. `S` is what it says about the scheduler: its version, and how it is mapped.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SetupReport<S> {
+    pub ok: bool,
+    pub mode: WriteMode,
+    pub cluster: Option<String>,
+    pub resource_group: Option<String>,
+    #[serde(flatten)]
+    pub scheduler: S,
+    pub checks: Vec<SetupCheck>,
+}
+
+impl<S: Default> SetupReport<S> {
+    /// The report before the first check.
+    pub fn new(mode: WriteMode) -> Self {
+        Self { ok: true, mode, cluster: None, resource_group: None, scheduler: S::default(), checks: Vec::new() }
+    }
+}
+
+impl<S> SetupReport<S> {
+    /// Adds the result of a check.
+    pub fn add(&mut self, check: SetupCheck) {
+        self.ok &= !check.is_error();
+        self.checks.push(check);
     }
 }

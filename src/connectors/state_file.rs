@@ -21,7 +21,7 @@ pub struct ConnectorState {
     pub refused_rows: u64,
     /// The last time at which the server answered a request.
     pub server_answered_at: Option<Timestamp>,
-    /// The values that the connector has written and not taken back, by the scheduler's id of the job.
+    /// The values that the connector has written and not taken back, by the scheduler's id of the job or of the user.
     pub written: BTreeMap<String, i64>,
 }
 

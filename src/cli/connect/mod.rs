@@ -3,6 +3,8 @@
 pub mod api_server;
 mod monitor_server;
 mod outcome_log;
+mod command;
+mod htcondor;
 pub mod run_conversion;
 mod slurm;
 
@@ -13,6 +15,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::command::CommandArgs;
 use super::failure::CommandOutcome;
 use crate::config::Config;
+use crate::connectors::htcondor::settings::HtCondorSettings;
+use crate::connectors::slurm::settings::SlurmSettings;
 
 /// The exit code if another connector of the cluster runs.
 const EXIT_LOCKED: u8 = 3;
@@ -32,6 +36,12 @@ enum ConnectScheduler {
         after_help = "Exit codes: 0 done; 1 the round failed, or --check found an error; 2 wrong usage or settings; 3 another connector runs"
     )]
     Slurm(ConnectFlags),
+    /// HTCondor, by its programs `condor_q`, `condor_history`, `condor_status` and `condor_userprio`; settings are in the table [htcondor] of the file of --config
+    #[command(
+        name = "htcondor",
+        after_help = "Exit codes: 0 done; 1 the round failed, or --check found an error; 2 wrong usage or settings; 3 another connector runs"
+    )]
+    HtCondor(ConnectFlags),
 }
 
 #[derive(Args)]
@@ -68,7 +78,8 @@ impl CommandArgs for ConnectArgs {
 
     async fn run(self, config: Config) -> CommandOutcome {
         match self.scheduler {
-            ConnectScheduler::Slurm(flags) => slurm::connect(flags, config).await,
+            ConnectScheduler::Slurm(flags) => command::connect::<SlurmSettings>(flags, config).await,
+            ConnectScheduler::HtCondor(flags) => command::connect::<HtCondorSettings>(flags, config).await,
         }
     }
 }

@@ -184,7 +184,7 @@ impl ImportedJob {
 }
 
 /// The key of the run of a job that began at `start`.
-pub(super) fn key_of_run(job: &str, start: Timestamp) -> String {
+pub fn key_of_run(job: &str, start: Timestamp) -> String {
     format!("{job}@{}", start.micros() / MICROS_PER_SECOND)
 }
 

@@ -31,6 +31,7 @@ use sprio::LOWEST_PRIORITY;
 use squeue::JobStage;
 use tres::SlotMapping;
 
+use super::accounting_window::first_reading;
 use super::fault::RoundFault;
 use super::outcome::WriteMode;
 use super::report_spool::SpooledReports;
@@ -236,7 +237,7 @@ impl SchedulerConnector for SlurmConnector {
 
     type Queue = SlurmQueue;
 
-    async fn read_queue(&mut self) -> Result<SlurmQueue, RoundFault> {
+    async fn read_queue(&mut self, _: &BTreeMap<String, i64>) -> Result<SlurmQueue, RoundFault> {
         if self.config.priority_type != MULTIFACTOR {
             let detail = format!(
                 "PriorityType is {}, where sprio shows nothing: runs are reported, and nothing is ordered",
@@ -257,7 +258,7 @@ impl SchedulerConnector for SlurmConnector {
     async fn read_kernels(&mut self, since: Option<Timestamp>) -> Result<KernelReading, RoundFault> {
         let now = SystemClock.now();
         let backlog = sacct::read_backlog(&programs::read(sacct::QUEUE_PROGRAM, &[]).await?)?;
-        let since = since.unwrap_or_else(|| sacct::first_reading(now));
+        let since = since.unwrap_or_else(|| first_reading(now));
         let args = sacct::run_args(&self.config.cluster, since);
         let text = programs::read(sacct::PROGRAM, &borrowed(&args)).await?;
         let Self { resource_group, tree, slots, convert, .. } = self;

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::account_tree::AccountTree;
+use crate::connectors::accounting_window::OVERLAP_MICROS;
 use crate::connectors::fault::RoundFault;
-use crate::domain::time::{MICROS_PER_DAY, MICROS_PER_MINUTE, MICROS_PER_SECOND, Timestamp};
+use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
 pub const PROGRAM: &str = "sacct";
 pub const QUEUE_PROGRAM: &str = "sdiag";
-/// Each reading goes back this far behind the one before, because slurmdbd learns of a run some seconds late.
-const OVERLAP_MICROS: i64 = 5 * MICROS_PER_MINUTE;
 /// The fields that the importer of `sacct` reads. Names of jobs are not among them.
 const FIELDS: &str = "JobIDRaw,JobID,Cluster,User,Account,State,Partition,QOS,Submit,Start,End,ElapsedRaw,Suspended,\
                       AllocTRES,AllocCPUS,NodeList,Priority,Timelimit";
@@ -31,11 +30,6 @@ pub fn run_args(cluster: &str, since: Timestamp) -> Vec<String> {
     .map(str::to_owned)
     .chain([format!("--clusters={cluster}"), format!("--starttime=uts{seconds}"), format!("--format={FIELDS}")])
     .collect()
-}
-
-/// The beginning of the first reading of a connector, a day before `now`. An import brings what was before.
-pub fn first_reading(now: Timestamp) -> Timestamp {
-    now.plus_micros(-MICROS_PER_DAY)
 }
 
 /// The number of messages that slurmctld has not yet sent to slurmdbd.

@@ -11,17 +11,15 @@ use super::scontrol::{self, SlurmConfig};
 use super::settings::SlurmSettings;
 use super::{priority_obstacles, programs, read_config, read_partitions, read_tree, sacct, sprio, squeue};
 use crate::connectors::fault::RoundFault;
-use crate::connectors::outcome::WriteMode;
 use crate::connectors::scheduler::ValueWrite;
-use crate::connectors::server::{FairShareServer, KeyRights, ServerFailure};
-use crate::connectors::setup_check::SetupCheck;
-use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
+use crate::connectors::server::FairShareServer;
+use crate::connectors::server_checks::{ServerNeeds, check_server};
+use crate::connectors::setup_check::{SetupCheck, SetupReport};
+use crate::domain::time::Timestamp;
 use crate::service::input::warning::list_names;
 
 /// The versions that this connector was tested with.
 const TESTED_VERSIONS: [&str; 1] = ["22.05."];
-/// The largest accepted difference of the clocks, in seconds.
-const MAX_SKEW_SECONDS: i64 = 10;
 /// The most names that a check lists.
 const MAX_NAMED: usize = 5;
 
@@ -51,25 +49,14 @@ pub struct ClusterMapping {
     pub partitions: Vec<PartitionMapping>,
 }
 
-/// The report of `--check`.
+/// The part of a report of `--check` that is about Slurm.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct SetupReport {
-    pub ok: bool,
-    pub mode: WriteMode,
-    pub cluster: Option<String>,
-    pub resource_group: Option<String>,
+pub struct SlurmFacts {
     pub slurm_version: Option<String>,
-    pub checks: Vec<SetupCheck>,
     pub mapping: ClusterMapping,
 }
 
-impl SetupReport {
-    /// Adds the result of a check.
-    pub fn add(&mut self, check: SetupCheck) {
-        self.ok &= !check.is_error();
-        self.checks.push(check);
-    }
-}
+pub type SlurmReport = SetupReport<SlurmFacts>;
 
 /// Makes all checks. Nothing is written but the value that one pending job already has, and that only if no other connector runs,
 /// which could write another value to the job meanwhile.
@@ -79,8 +66,8 @@ pub async fn check_setup(
     user: &str,
     is_lock_free: bool,
     now: impl Fn() -> Timestamp,
-) -> SetupReport {
-    let mut report = SetupReport { ok: true, mode: settings.mode, ..SetupReport::default() };
+) -> SlurmReport {
+    let mut report = SlurmReport::new(settings.mode);
     let config = match read_config(settings).await {
         Ok(config) => Some(config),
         Err(fault) => {
@@ -91,7 +78,7 @@ pub async fn check_setup(
     };
     if let Some(config) = &config {
         report.cluster = Some(config.cluster.clone());
-        report.slurm_version = Some(config.version.clone());
+        report.scheduler.slurm_version = Some(config.version.clone());
         report.add(SetupCheck::passed("slurm", format!("the cluster {} answers", config.cluster)));
         check_config(&mut report, settings, config).await;
         report.add(check_right(user, is_lock_free).await);
@@ -99,18 +86,14 @@ pub async fn check_setup(
     }
     let group = settings.resource_group.clone().or_else(|| report.cluster.clone());
     report.resource_group.clone_from(&group);
-    match server {
-        None => report.add(SetupCheck::failed(
-            "server",
-            "no server is set",
-            "server = \"https://fairshared.example.org\" in the settings file",
-        )),
-        Some(server) => check_server(&mut report, server, settings, group.as_deref(), now).await,
+    let needs = ServerNeeds { kind: "slurm", group: group.as_deref(), tree_sync: Some(settings.tree_sync) };
+    for check in check_server(server, needs, now).await {
+        report.add(check);
     }
     report
 }
 
-async fn check_config(report: &mut SetupReport, settings: &SlurmSettings, config: &SlurmConfig) {
+async fn check_config(report: &mut SlurmReport, settings: &SlurmSettings, config: &SlurmConfig) {
     let version = &config.version;
     report.add(if TESTED_VERSIONS.iter().any(|tested| version.starts_with(tested)) {
         SetupCheck::passed("slurm_version", format!("Slurm {version}"))
@@ -200,10 +183,11 @@ async fn check_right(user: &str, may_write: bool) -> SetupCheck {
     }
 }
 
-async fn check_mapping(report: &mut SetupReport, settings: &SlurmSettings, config: &SlurmConfig) {
-    report.mapping.tres = settings.tres.iter().map(|(resource, slot)| (resource.clone(), slot.clone())).collect();
+async fn check_mapping(report: &mut SlurmReport, settings: &SlurmSettings, config: &SlurmConfig) {
+    report.scheduler.mapping.tres =
+        settings.tres.iter().map(|(resource, slot)| (resource.clone(), slot.clone())).collect();
     for (resource, slot) in [("cpu", "cpu"), ("mem", "mem"), ("billing", "billing")] {
-        report.mapping.tres.entry(resource.to_owned()).or_insert_with(|| slot.to_owned());
+        report.scheduler.mapping.tres.entry(resource.to_owned()).or_insert_with(|| slot.to_owned());
     }
     report.add(SetupCheck::passed("tres", "cpu, mem and billing are slots, and those of the setting tres"));
     match read_partitions(settings).await {
@@ -213,7 +197,7 @@ async fn check_mapping(report: &mut SetupReport, settings: &SlurmSettings, confi
                 tier: *tier,
                 ordered: partitions.is_ordered(partition),
             });
-            report.mapping.partitions = mapped.collect();
+            report.scheduler.mapping.partitions = mapped.collect();
         }
         Err(fault) => report.add(SetupCheck::failed("slurm", fault.detail, "scontrol show partition")),
     }
@@ -223,15 +207,15 @@ async fn check_mapping(report: &mut SetupReport, settings: &SlurmSettings, confi
     }
 }
 
-fn check_tree(report: &mut SetupReport, tree: &AccountTree, group: &str) {
+fn check_tree(report: &mut SlurmReport, tree: &AccountTree, group: &str) {
     let accounts = tree.mapped_accounts().into_iter().map(|mapped| AccountMapping {
         project: mapped.account.clone(),
         account: mapped.account,
         domain: mapped.domain,
         weight: format!("{:.6}", mapped.part),
     });
-    report.mapping.accounts = accounts.collect();
-    let count = report.mapping.accounts.len();
+    report.scheduler.mapping.accounts = accounts.collect();
+    let count = report.scheduler.mapping.accounts.len();
     let mapped = MappedPeople::of(tree, group);
     if mapped.unusable_names.is_empty() {
         let noted = [
@@ -247,97 +231,4 @@ fn check_tree(report: &mut SetupReport, tree: &AccountTree, group: &str) {
     let detail = format!("the server takes no such names: {}", list_names(&mapped.unusable_names, MAX_NAMED));
     report
         .add(SetupCheck::failed("tree", detail, "give these accounts and users other names, or no jobs").as_warning());
-}
-
-async fn check_server(
-    report: &mut SetupReport,
-    server: &impl FairShareServer,
-    settings: &SlurmSettings,
-    group: Option<&str>,
-    now: impl Fn() -> Timestamp,
-) {
-    let rights = server.key_rights().await;
-    match &rights {
-        Err(ServerFailure::Away(detail)) => {
-            return report.add(SetupCheck::failed(
-                "server",
-                detail.clone(),
-                "look whether `fairshared serve` runs there",
-            ));
-        }
-        _ => report.add(SetupCheck::passed("server", "the server answers")),
-    }
-    let key_fix = |group: &str| format!("fairshared keys create --role connector --label slurm --group {group}");
-    let shown_group = group.unwrap_or("GROUP");
-    match rights {
-        Ok(rights) => {
-            let (syncs, is_full) = (settings.tree_sync, rights.is_of_connector());
-            let KeyRights { role, resource_groups } = rights;
-            let reaches = resource_groups.is_none_or(|groups| groups.iter().any(|name| Some(&**name) == group));
-            report.add(if !["scheduler", "connector", "admin"].contains(&role.as_str()) {
-                let detail = format!("the key has the role {role}, which may not report");
-                SetupCheck::failed("key_role", detail, key_fix(shown_group))
-            } else if reaches {
-                let agents = if is_full { "" } else { "; nodes become agents only with the role connector or admin" };
-                SetupCheck::passed("key_role", format!("the key has the role {role}{agents}"))
-            } else {
-                let detail = format!("the key does not reach the resource group {shown_group}");
-                SetupCheck::failed("key_role", detail, key_fix(shown_group))
-            });
-            report.add(check_sync(syncs, is_full && reaches, &key_fix(shown_group)));
-        }
-        Err(failure) => {
-            report.add(SetupCheck::failed("key_role", failure.into_fault().detail, key_fix(shown_group)));
-        }
-    }
-    if let Some(group) = group {
-        report.add(match server.find_group(group).await {
-            Ok(()) => SetupCheck::passed("resource_group", format!("the resource group {group} is there")),
-            Err(failure) => {
-                let fix = format!("fairshared groups create {group}");
-                SetupCheck::failed("resource_group", failure.into_fault().detail, fix)
-            }
-        });
-    }
-    report.add(check_clock(server, now).await);
-}
-
-/// The check whether the key may bring the tree of accounts.
-fn check_sync(syncs: bool, may_sync: bool, fix: &str) -> SetupCheck {
-    const NAME: &str = "tree_sync";
-    match (syncs, may_sync) {
-        (false, _) => SetupCheck::passed(NAME, "accounts and shares are kept at the server by hand"),
-        (true, true) => SetupCheck::passed(NAME, "the key may bring accounts and shares"),
-        (true, false) => {
-            let detail = "the key may not bring accounts and shares, so that these stay as they are at the server";
-            SetupCheck::failed(NAME, detail, format!("{fix} (or: tree_sync = false)")).as_warning()
-        }
-    }
-}
-
-async fn check_clock(server: &impl FairShareServer, now: impl Fn() -> Timestamp) -> SetupCheck {
-    const NAME: &str = "clock";
-    match server.server_time().await {
-        Ok(Some(time)) => {
-            let skew = (now().micros() - time.micros()).abs() / MICROS_PER_SECOND;
-            let detail = format!("the clocks of this machine and of the server differ by {skew} seconds");
-            if skew <= MAX_SKEW_SECONDS {
-                SetupCheck::passed(NAME, detail)
-            } else {
-                SetupCheck::failed(NAME, detail, "let both set their clocks by the same source, such as NTP")
-                    .as_warning()
-            }
-        }
-        Ok(None) => SetupCheck::passed(NAME, "the server does not say its time"),
-        Err(failure) => SetupCheck::failed(NAME, failure.into_fault().detail, "ask the server again").as_warning(),
-    }
-}
-
-/// The check that no other connector of the cluster runs.
-pub fn check_lock(is_free: bool, folder: &str) -> SetupCheck {
-    if is_free {
-        SetupCheck::passed("lock", format!("no other connector uses {folder}"))
-    } else {
-        SetupCheck::failed("lock", format!("another connector uses {folder}"), "stop it, or wait for it").as_warning()
-    }
 }

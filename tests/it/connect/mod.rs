@@ -1,9 +1,15 @@
-//! Connectors: the readers with texts of the real programs, the values, the settings, and a real Slurm.
+//! Connectors: the readers with texts of the real programs, the values, the settings, a real Slurm, and a real HTCondor.
 
 mod api_server;
 mod command;
 mod connected_rig;
 mod monitor;
+mod condor_pool;
+mod condor_rig;
+mod condor_rounds;
+mod condor_settings;
+mod condor_stand_ins;
+mod condor_texts;
 mod orders;
 mod plans;
 mod queues;
@@ -30,4 +36,19 @@ pub mod recorded {
     pub const SSHARE: &str = include_str!("recorded/sshare.txt");
     pub const ASSOCIATIONS: &str = include_str!("recorded/associations.txt");
     pub const SDIAG: &str = include_str!("recorded/sdiag.txt");
+
+    /// Texts that HTCondor 23.9.6 printed.
+    pub mod htcondor {
+        pub const QUEUE: &str = include_str!("recorded/htcondor/queue.json");
+        pub const BESIDE_SCHEDD: &str = include_str!("recorded/htcondor/beside_schedd.json");
+        pub const HISTORY: &str = include_str!("recorded/htcondor/history.json");
+        pub const EPOCHS: &str = include_str!("recorded/htcondor/epochs.json");
+        pub const MACHINES: &str = include_str!("recorded/htcondor/machines.json");
+        pub const USERS: &str = include_str!("recorded/htcondor/users.txt");
+        pub const NEGOTIATOR: &str = include_str!("recorded/htcondor/negotiator.txt");
+        pub const NEGOTIATORS: &str = include_str!("recorded/htcondor/negotiators.json");
+        pub const SCHEDDS: &str = include_str!("recorded/htcondor/schedds.json");
+        pub const SCHEDD: &str = include_str!("recorded/htcondor/schedd.txt");
+        pub const HOST: &str = include_str!("recorded/htcondor/host.txt");
+    }
 }

@@ -1,6 +1,7 @@
 //! Rounds with a scheduler and a server of the test.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -79,7 +80,7 @@ impl SchedulerConnector for PlannedScheduler {
 
     type Queue = TwoJobs;
 
-    async fn read_queue(&mut self) -> Result<TwoJobs, RoundFault> {
+    async fn read_queue(&mut self, _: &BTreeMap<String, i64>) -> Result<TwoJobs, RoundFault> {
         if self.world.borrow().is_queue_away {
             return Err(RoundFault::new("unknown_format", "squeue printed something"));
         }

@@ -97,5 +97,5 @@ fn other_commands_leave_the_table_alone() {
         Some("fsk_other")
     );
     assert!(settle("key_file = \"/nowhere/key\"\n").unwrap_err().contains("cannot read /nowhere/key"));
-    assert!(settle("[condor]\n").unwrap_err().contains("condor is not a setting"));
+    assert!(settle("[kueues]\n").unwrap_err().contains("kueues is not a setting"));
 }

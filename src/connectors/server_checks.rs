@@ -1,0 +1,116 @@
+//! The checks of `--check` that all connectors share: the server, the key, the clocks and the lock.
+
+use super::server::{FairShareServer, KeyRights, ServerFailure};
+use super::setup_check::SetupCheck;
+use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
+
+/// The largest accepted difference of the clocks, in seconds.
+const MAX_SKEW_SECONDS: i64 = 10;
+
+/// The needs of a connector that the checks hold against the server.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerNeeds<'a> {
+    /// The kind of the connector, which is the label of its key.
+    pub kind: &'a str,
+    /// The resource group; `None` if the scheduler has not said which cluster it is.
+    pub group: Option<&'a str>,
+    /// True if the connector is to bring a tree of people; `None` if its scheduler has none.
+    pub tree_sync: Option<bool>,
+}
+
+/// Checks that the server answers, and that the key may do what the connector needs.
+pub async fn check_server(
+    server: Option<&impl FairShareServer>,
+    needs: ServerNeeds<'_>,
+    now: impl Fn() -> Timestamp,
+) -> Vec<SetupCheck> {
+    let Some(server) = server else {
+        let fix = "server = \"https://fairshared.example.org\" in the settings file";
+        return vec![SetupCheck::failed("server", "no server is set", fix)];
+    };
+    let rights = match server.key_rights().await {
+        Err(ServerFailure::Away(detail)) => {
+            return vec![SetupCheck::failed("server", detail, "look whether `fairshared serve` runs there")];
+        }
+        rights => rights,
+    };
+    let mut checks = vec![SetupCheck::passed("server", "the server answers")];
+    checks.extend(check_key(rights, needs));
+    if let Some(group) = needs.group {
+        checks.push(match server.find_group(group).await {
+            Ok(()) => SetupCheck::passed("resource_group", format!("the resource group {group} is there")),
+            Err(failure) => {
+                let fix = format!("fairshared groups create {group}");
+                SetupCheck::failed("resource_group", failure.into_fault().detail, fix)
+            }
+        });
+    }
+    checks.push(check_clock(server, now).await);
+    checks
+}
+
+/// Checks the role and the groups of the key.
+fn check_key(rights: Result<KeyRights, ServerFailure>, needs: ServerNeeds<'_>) -> Vec<SetupCheck> {
+    const NAME: &str = "key_role";
+    let group = needs.group.unwrap_or("GROUP");
+    let fix = format!("fairshared keys create --role connector --label {} --group {group}", needs.kind);
+    let rights = match rights {
+        Ok(rights) => rights,
+        Err(failure) => return vec![SetupCheck::failed(NAME, failure.into_fault().detail, fix)],
+    };
+    let is_full = rights.is_of_connector();
+    let KeyRights { role, resource_groups } = rights;
+    let reaches = resource_groups.is_none_or(|groups| groups.iter().any(|name| Some(&**name) == needs.group));
+    let role_check = if !["scheduler", "connector", "admin"].contains(&role.as_str()) {
+        let detail = format!("the key has the role {role}, which may not report");
+        SetupCheck::failed(NAME, detail, fix.clone())
+    } else if reaches {
+        let agents = if is_full { "" } else { "; nodes become agents only with the role connector or admin" };
+        SetupCheck::passed(NAME, format!("the key has the role {role}{agents}"))
+    } else {
+        let detail = format!("the key does not reach the resource group {group}");
+        SetupCheck::failed(NAME, detail, fix.clone())
+    };
+    let sync_check = needs.tree_sync.map(|syncs| check_sync(syncs, is_full && reaches, &fix));
+    std::iter::once(role_check).chain(sync_check).collect()
+}
+
+/// The check whether the key may bring the tree of accounts.
+fn check_sync(syncs: bool, may_sync: bool, fix: &str) -> SetupCheck {
+    const NAME: &str = "tree_sync";
+    match (syncs, may_sync) {
+        (false, _) => SetupCheck::passed(NAME, "accounts and shares are kept at the server by hand"),
+        (true, true) => SetupCheck::passed(NAME, "the key may bring accounts and shares"),
+        (true, false) => {
+            let detail = "the key may not bring accounts and shares, so that these stay as they are at the server";
+            SetupCheck::failed(NAME, detail, format!("{fix} (or: tree_sync = false)")).as_warning()
+        }
+    }
+}
+
+async fn check_clock(server: &impl FairShareServer, now: impl Fn() -> Timestamp) -> SetupCheck {
+    const NAME: &str = "clock";
+    match server.server_time().await {
+        Ok(Some(time)) => {
+            let skew = (now().micros() - time.micros()).abs() / MICROS_PER_SECOND;
+            let detail = format!("the clocks of this machine and of the server differ by {skew} seconds");
+            if skew <= MAX_SKEW_SECONDS {
+                SetupCheck::passed(NAME, detail)
+            } else {
+                SetupCheck::failed(NAME, detail, "let both set their clocks by the same source, such as NTP")
+                    .as_warning()
+            }
+        }
+        Ok(None) => SetupCheck::passed(NAME, "the server does not say its time"),
+        Err(failure) => SetupCheck::failed(NAME, failure.into_fault().detail, "ask the server again").as_warning(),
+    }
+}
+
+/// The check that no other connector of the cluster runs.
+pub fn check_lock(is_free: bool, folder: &str) -> SetupCheck {
+    if is_free {
+        SetupCheck::passed("lock", format!("no other connector uses {folder}"))
+    } else {
+        SetupCheck::failed("lock", format!("another connector uses {folder}"), "stop it, or wait for it").as_warning()
+    }
+}
