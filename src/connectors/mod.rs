@@ -12,8 +12,8 @@
 //! - What will be written is on disk before it is written, so that a process that is killed leaves nothing unknown behind.
 //! - A half answer of a program changes nothing.
 
-pub mod connector_monitor;
 pub mod accounting_window;
+pub mod connector_monitor;
 pub mod eligible;
 pub mod fault;
 pub mod htcondor;

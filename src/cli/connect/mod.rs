@@ -1,10 +1,10 @@
 //! `fairshared connect`: stands beside a real scheduler, reports what runs there, and gives it the order.
 
 pub mod api_server;
-mod monitor_server;
-mod outcome_log;
 mod command;
 mod htcondor;
+mod monitor_server;
+mod outcome_log;
 pub mod run_conversion;
 mod slurm;
 

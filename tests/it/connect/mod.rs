@@ -2,14 +2,14 @@
 
 mod api_server;
 mod command;
-mod connected_rig;
-mod monitor;
 mod condor_pool;
 mod condor_rig;
 mod condor_rounds;
 mod condor_settings;
 mod condor_stand_ins;
 mod condor_texts;
+mod connected_rig;
+mod monitor;
 mod orders;
 mod plans;
 mod queues;
