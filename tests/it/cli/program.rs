@@ -130,11 +130,6 @@ impl Server {
         line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 
-    /// Waits until the process has ended.
-    pub fn end(&mut self) {
-        self.child.wait().unwrap();
-    }
-
     /// Waits for the end; the exit code, unless a signal ended it.
     pub fn wait(mut self) -> Option<i32> {
         self.child.wait().unwrap().code()

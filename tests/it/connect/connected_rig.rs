@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use fairshared::domain::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::slurm_rig::{self, RigForm, SlurmRig};
-use crate::cli::program::{Ended, Server, end, fed, over, program, run};
+use crate::cli::program::{Ended, Server, end, fed, program, run};
 use crate::support::database::{TestDb, sqlite_unmigrated};
 
 /// A run of a job.
@@ -27,7 +27,7 @@ pub struct ConnectedRig {
     key: String,
     /// The key of the connector.
     pub connector_key: String,
-    db: TestDb,
+    _db: TestDb,
 }
 
 impl ConnectedRig {
@@ -43,18 +43,7 @@ impl ConnectedRig {
         let key = run(&db, ["keys", "create", "--role", "admin", "--label", "slurm"]).ok().trim_end().to_owned();
         run(&db, ["groups", "create", "rig"]).ok();
         let server = Server::over(&db.url);
-        Some(Self { rig, server, connector_key: key.clone(), key, db })
-    }
-
-    /// Kills the server, and starts it again at the same address.
-    pub fn kill_server(&mut self) {
-        let address = self.server.address.trim_start_matches("http://").to_owned();
-        self.server.signal("KILL");
-        let mut command = over(&self.db.url);
-        command.args(["serve", "--listen", &address]).stderr(Stdio::null());
-        // The address is free once the process has ended.
-        self.server.end();
-        self.server = Server::start(&mut command);
+        Some(Self { rig, server, connector_key: key.clone(), key, _db: db })
     }
 
     /// A command that asks the server.
@@ -145,18 +134,17 @@ impl ConnectedRig {
         runs
     }
 
-    /// The kernels of the server are the runs of the accounting.
-    #[track_caller]
-    pub fn assert_usage_of_sacct(&self) {
+    /// The kernels of the server as runs, sorted.
+    pub fn runs_of_server(&self) -> Vec<JobRun> {
         let listed = self.ask(&["kernels", "list", "rig", "-o", "json", "--limit", "100000"]).json();
         let seconds = |time: &Value| Some(time.as_str()?.parse::<Timestamp>().unwrap().micros() / 1_000_000);
-        let known = |kernel: &Value| JobRun {
+        let run = |kernel: &Value| JobRun {
             start: seconds(&kernel["started_at"]).unwrap(),
             end: seconds(&kernel["terminated_at"]),
             cpus: kernel["occupied_slots"]["cpu"].as_str().unwrap().to_owned(),
         };
-        let mut known: Vec<JobRun> = listed["items"].as_array().unwrap().iter().map(known).collect();
-        known.sort_unstable();
-        assert_eq!(known, self.runs_of_sacct());
+        let mut runs: Vec<JobRun> = listed["items"].as_array().unwrap().iter().map(run).collect();
+        runs.sort_unstable();
+        runs
     }
 }

@@ -243,20 +243,11 @@ impl SlurmRig {
         let file = self.folder.join("slurm.conf");
         let configuration = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, format!("{configuration}{lines}")).unwrap();
-        self.start_controller();
-    }
-
-    /// Kills the controller, which saves nothing, and starts it again.
-    pub fn kill_controller(&mut self) {
-        self.daemons[self.controller].kill().unwrap();
-        self.start_controller();
-    }
-
-    /// Starts the controller in place of one that has ended.
-    fn start_controller(&mut self) {
-        self.daemons[self.controller].wait().unwrap();
+        let mut ended = self.daemons.remove(self.controller);
+        ended.wait().unwrap();
         self.daemon("slurmctld", &["-D"]);
-        self.daemons.swap_remove(self.controller);
+        let started = self.daemons.pop().unwrap();
+        self.daemons.insert(self.controller, started);
         wait_until("the controller answers", || self.probe("sshare", &["-h"]));
     }
 
