@@ -1,10 +1,12 @@
 //! Scheduling cycles over a large snapshot, and the reasons that users see of the newest cycle of their group.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fairshared::domain::cycle::{
-    CycleAgent, CycleOptions, CyclePending, CycleRunning, CycleSimulation, MemberTemplate, PendingList,
+    CycleAgent, CycleOptions, CyclePending, CycleRunning, CycleSimulation, MemberTemplate, PendingList, WorkloadOwner,
 };
+use fairshared::domain::placement_rules::Affinity;
 use fairshared::domain::queues::{Bound, QueueConfig, QueueSpec};
 use fairshared::domain::reclaim::{ReclaimOptions, RunningMember};
 use fairshared::domain::time::Timestamp;
@@ -69,11 +71,11 @@ fn running(dice: &mut Dice) -> Vec<CycleRunning> {
     let workload = |at: usize| {
         let agent = at / KERNELS_OF_AGENT;
         let hour = i64::try_from(dice.roll(3_600)).unwrap_or(0);
-        let held = if agent % 10 == 0 && at % KERNELS_OF_AGENT == 0 { 0 } else { 1 };
+        let leaves_gpu = agent.is_multiple_of(10) && at.is_multiple_of(KERNELS_OF_AGENT);
         CycleRunning {
             workload_id: format!("r{at}").into(),
             queue: Some(any_queue(dice).into()),
-            owner: Default::default(),
+            owner: WorkloadOwner::default(),
             priority: i32::try_from(dice.roll(3)).unwrap_or(0),
             preemptible: dice.roll(10) > 0,
             critical: false,
@@ -81,11 +83,11 @@ fn running(dice: &mut Dice) -> Vec<CycleRunning> {
             started_at: Some(Timestamp::from_seconds(NOW - hour)),
             expected_seconds: Some(3_600 + hour),
             gang_min: None,
-            labels: Default::default(),
-            affinity: Default::default(),
+            labels: BTreeMap::new(),
+            affinity: Affinity::default(),
             members: vec![RunningMember {
                 kernel_id: format!("k{at}").into(),
-                slots: slots(4, held),
+                slots: slots(4, u64::from(!leaves_gpu)),
                 agent_id: Some(format!("node-{agent}").into()),
             }],
         }
@@ -100,7 +102,7 @@ fn pending(dice: &mut Dice, count: usize) -> PendingList {
         CyclePending {
             workload_id: format!("w{at}").into(),
             queue: Some(any_queue(dice).into()),
-            owner: Default::default(),
+            owner: WorkloadOwner::default(),
             priority: i32::try_from(dice.roll(3)).unwrap_or(0),
             preemptible: true,
             submitted_at: None,
@@ -108,15 +110,15 @@ fn pending(dice: &mut Dice, count: usize) -> PendingList {
             position: i64::try_from(at).ok(),
             gang_min: None,
             parallel_limit: None,
-            labels: Default::default(),
+            labels: BTreeMap::new(),
             tolerations: Vec::new(),
-            affinity: Default::default(),
+            affinity: Affinity::default(),
             max_per_agent: None,
             members: vec![MemberTemplate {
                 slots: slots(4 * gpus, gpus),
                 count: members,
                 priority: 0,
-                labels: Default::default(),
+                labels: BTreeMap::new(),
             }],
         }
     };
@@ -128,7 +130,7 @@ fn simulation(workloads: usize, cycle: CycleOptions) -> CycleSimulation {
     let agent = |at: usize| CycleAgent {
         agent_id: format!("node-{at}").into(),
         available_slots: slots(64, 10),
-        labels: Default::default(),
+        labels: BTreeMap::new(),
         taints: Vec::new(),
         schedulable: true,
     };
@@ -160,8 +162,9 @@ fn measure(workloads: usize, options: CycleOptions) -> Duration {
 }
 
 fn run() {
-    let idle = CycleOptions { actions: ["allocate", "backfill"].map(str::to_owned).to_vec(), ..Default::default() };
-    let by_queues = CycleOptions { order: "queues".to_owned(), ..Default::default() };
+    let idle =
+        CycleOptions { actions: ["allocate", "backfill"].map(str::to_owned).to_vec(), ..CycleOptions::default() };
+    let by_queues = CycleOptions { order: "queues".to_owned(), ..CycleOptions::default() };
     SKIP.took(On::Memory, measure(10_000, idle.clone()), None);
     EASY.took(On::Memory, measure(10_000, CycleOptions { backfill: "easy".to_owned(), ..idle.clone() }), None);
     let order_of_queues = CycleOptions { order: "queues".to_owned(), ..idle.clone() };

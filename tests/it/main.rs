@@ -21,3 +21,6 @@ mod support;
 mod traces;
 mod ui;
 mod upgrade;
+
+/// The rules under the name that files that the tests of the rules have in common with these use.
+pub(crate) use fairshared::domain as rules;

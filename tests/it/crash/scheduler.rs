@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fairshared::domain::time::Timestamp;
 use reqwest::Method;
@@ -88,29 +88,74 @@ fn sums(changes: &[(i64, i64)]) -> Vec<i64> {
     sums
 }
 
+/// The GPU-microseconds of the kernels of each user.
+fn used_by_user<'k>(kernels: impl Iterator<Item = &'k Value>) -> BTreeMap<String, i64> {
+    let mut used = BTreeMap::new();
+    for kernel in kernels {
+        let user = format!("{} {}", kernel["user_uuid"], kernel["project_id"]);
+        *used.entry(user).or_default() +=
+            gpus(kernel) * (micros(kernel, "terminated_at") - micros(kernel, "started_at"));
+    }
+    used
+}
+
+/// Members that ran to their end, and those that were evicted before.
+struct FinishedRuns {
+    whole: usize,
+    evicted: usize,
+    gpu_micros: i64,
+}
+
 /// Fails unless all workloads have run on agents with room, gangs whole, and the usage is that of the kernels.
-async fn assert_exact(client: &Client, server: &str, workloads: &[Value]) {
+async fn assert_exact(client: &Client, server: &str, workloads: &[Value]) -> FinishedRuns {
     let kernels = client.all(server, &format!("/resource-groups/{GROUP}/kernels")).await;
     assert!(kernels.iter().all(|kernel| kernel["status"] == "TERMINATED"));
     for (agent, changes) in changes(&kernels, "agent_id", gpus) {
         assert!(sums(&changes).into_iter().all(|sum| (0..=GPUS).contains(&sum)), "{agent}: {changes:?}");
     }
     let gangs = changes(&kernels, "gang_id", |_| 1);
+    let (mut whole, mut of_file) = (0, 0);
     for workload in workloads {
         let name = workload["workload_id"].as_str().unwrap();
         let minimum = workload["gang_min"].as_i64().unwrap();
         assert!(sums(&gangs[name]).into_iter().all(|sum| sum == 0 || sum >= minimum), "{workload}: {:?}", gangs[name]);
+        let micros_of_run = workload["seconds"].as_i64().unwrap() * 1_000_000;
         let done = kernels.iter().filter(|kernel| {
             let ran = micros(kernel, "terminated_at") - micros(kernel, "started_at");
-            kernel["gang_id"] == name && ran == workload["seconds"].as_i64().unwrap() * 1_000_000
+            kernel["gang_id"] == name && ran == micros_of_run
         });
-        assert_eq!(done.count() as u64, workload["members"].as_u64().unwrap(), "{workload} is done once");
+        let (done, members) = (done.count(), workload["members"].as_i64().unwrap());
+        assert_eq!(done.cast_signed(), isize::try_from(members).unwrap(), "{workload} is done once");
+        whole += done;
+        of_file += members * workload["slots"]["gpu"].as_str().unwrap().parse::<i64>().unwrap() * micros_of_run;
     }
     client.run_job(server, "aggregate", GROUP).await;
-    let buckets = client.all(server, &format!("/resource-groups/{GROUP}/usage-buckets/domains")).await;
-    let recorded: u64 = buckets.iter().map(|b| millionths(b["resource_usage"]["gpu"].as_str().unwrap())).sum();
-    let used = kernels.iter().map(|k| gpus(k) * (micros(k, "terminated_at") - micros(k, "started_at"))).sum::<i64>();
-    assert_eq!(recorded, used.cast_unsigned());
+    let used = used_by_user(kernels.iter());
+    for tier in ["domains", "projects", "users"] {
+        let buckets = client.all(server, &format!("/resource-groups/{GROUP}/usage-buckets/{tier}")).await;
+        let of_bucket = |bucket: &Value| millionths(bucket["resource_usage"]["gpu"].as_str().unwrap()).cast_signed();
+        assert_eq!(buckets.iter().map(of_bucket).sum::<i64>(), used.values().sum::<i64>(), "{tier}");
+        if tier == "users" {
+            let mut recorded = BTreeMap::new();
+            for bucket in &buckets {
+                let user = format!("{} {}", bucket["user_uuid"], bucket["project_id"]);
+                *recorded.entry(user).or_default() += of_bucket(bucket);
+            }
+            assert_eq!(recorded, used);
+        }
+    }
+    let audit = client.get(server, &format!("/resource-groups/{GROUP}/audit")).await;
+    assert_eq!(audit["ok"], json!(true), "{audit}");
+    // Each run to the end counts for as many seconds as its workload says, and nothing but evicted runs comes on top.
+    let is_evicted = |kernel: &&Value| {
+        let seconds = kernel["expected_seconds"].as_i64().unwrap();
+        micros(kernel, "terminated_at") - micros(kernel, "started_at") < seconds * 1_000_000
+    };
+    let evicted: Vec<&Value> = kernels.iter().filter(is_evicted).collect();
+    let gpu_micros = used.values().sum();
+    let of_evicted: i64 = used_by_user(evicted.iter().copied()).values().sum();
+    assert_eq!(gpu_micros, of_file + of_evicted);
+    FinishedRuns { whole, evicted: evicted.len(), gpu_micros }
 }
 
 /// Runs the workloads with as many kills of each side.
@@ -129,10 +174,11 @@ async fn run(db: &TestDb, count: u64, kills: u64) {
     let path = format!("/resource-groups/{GROUP}/agents");
     assert_eq!(client.send(&address, Method::PUT, &path, json!({"agents": agents}).to_string()).await.0, 200);
     let mut scheduler = schedule(&address, &client.key, &file);
-    let mut dice = 11;
+    let (begun, mut dice, mut with_work_left) = (Instant::now(), 11, 0);
     for kill in 0..2 * kills {
         // The moment of the fault, not a wait for anything.
         tokio::time::sleep(Duration::from_millis(500 + draw(&mut dice, 2_500))).await;
+        with_work_left += u64::from(scheduler.try_wait().unwrap().is_none());
         if kill % 2 == 0 {
             server.kill();
             server = serve(db, port);
@@ -143,7 +189,14 @@ async fn run(db: &TestDb, count: u64, kills: u64) {
         }
     }
     assert!(scheduler.wait().unwrap().success());
-    assert_exact(&client, &server.address, &workloads).await;
+    let seconds = begun.elapsed().as_secs();
+    let FinishedRuns { whole, evicted, gpu_micros } = assert_exact(&client, &server.address, &workloads).await;
+    println!(
+        "{count} workloads with {whole} members on {AGENTS} agents of {GPUS} GPUs in {seconds} s: {kills} kills of the server and {kills} of \
+         the scheduler, {with_work_left} of them with work left; each member ran to its end once, {evicted} were evicted before; no agent \
+         above its GPUs, no gang half started; usage of {} GPU-seconds exact",
+        gpu_micros as f64 / 1e6
+    );
 }
 
 on_both! {

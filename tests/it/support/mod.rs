@@ -1,6 +1,8 @@
 //! Support for tests: real databases, a clock that the test controls, and a service over both.
 
 pub mod closed_loop;
+#[path = "../../../domain/tests/it/support/cycle_rounds.rs"]
+pub mod cycle_rounds;
 pub mod database;
 pub mod dice;
 pub mod fixture;

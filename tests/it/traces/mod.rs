@@ -2,6 +2,7 @@
 //! available.
 
 mod expected;
+mod rounds;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
