@@ -34,11 +34,13 @@ fn all_keys() {
         stale_after = "6h"
         state_dir = "/s"
         spool_max_mb = 9
+        metrics_listen = "127.0.0.1:9330"
     "#;
     let settings = read(text).unwrap();
     assert_eq!((settings.mode, settings.head, settings.factor_spread), (WriteMode::Factor, 7, 10));
     assert_eq!((settings.poll, settings.setup), (Duration::from_secs(5), Duration::from_hours(24)));
     assert_eq!((settings.stale_after, settings.spool_max_mb), (Some(Duration::from_hours(6)), 9));
+    assert_eq!(settings.metrics_listen.map(|address| address.port()), Some(9330));
     assert_eq!((settings.schedd_names(), settings.resources.len()), (vec![Some("a"), Some("b")], 2));
     assert_eq!((settings.group_of("c"), settings.max_writes, settings.writes_per_second), ("g".to_owned(), 3, 4));
     assert_eq!(HtCondorSettings::read(None).unwrap(), HtCondorSettings::default());
@@ -72,7 +74,7 @@ fn the_example_has_the_defaults() {
     let keys = example.lines().filter_map(|line| line.strip_prefix("# ")).filter(|line| line.contains(" = "));
     let keys: Vec<&str> =
         keys.filter(|line| !line.starts_with("cluster") && !line.starts_with("resource_group")).collect();
-    assert_eq!(keys.len(), 14);
+    assert_eq!(keys.len(), 15);
     assert_eq!(read(&keys.join("\n")).unwrap(), HtCondorSettings::default());
 }
 
