@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::outcome::WriteMode;
+use crate::config::{ConfigError, ConnectorTable, nearest_name_hint};
 
 /// One key of the table.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +13,26 @@ pub struct SettingEntry {
     /// The default as TOML; empty if it follows from the scheduler.
     pub default: &'static str,
     pub about: &'static str,
+}
+
+/// Sets every key of a connector's table. Faults name the file, the table and the key.
+pub fn set_keys(
+    table: Option<&ConnectorTable>,
+    name: &str,
+    mut set: impl FnMut(&str, &toml::Value) -> Result<(), String>,
+) -> Result<(), ConfigError> {
+    let Some(ConnectorTable { file, values }) = table else { return Ok(()) };
+    for (key, value) in values {
+        let fault = |detail| ConfigError::File { file: file.clone(), detail: format!("[{name}] {key} {detail}") };
+        set(key, value).map_err(fault)?;
+    }
+    Ok(())
+}
+
+/// The fault of a key that is none of the entries.
+pub fn unknown_key(key: &str, entries: &[SettingEntry]) -> String {
+    let known: Vec<String> = entries.iter().map(|entry| entry.key.to_owned()).collect();
+    format!("is not a setting of the connector{}", nearest_name_hint(key, &known))
 }
 
 pub fn parse_text(value: &toml::Value) -> Result<String, String> {

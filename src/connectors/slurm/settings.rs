@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::config::{ConfigError, ConnectorTable, nearest_name_hint};
+use crate::config::{ConfigError, ConnectorTable};
 use crate::connectors::metrics_address::{METRICS_LISTEN_ABOUT, METRICS_LISTEN_DEFAULT, read_metrics_address};
 use crate::connectors::outcome::WriteMode;
 use crate::connectors::setting_values::{
     SettingEntry, commented_table, parse_duration, parse_flag, parse_mode, parse_number, parse_slots, parse_text,
-    parse_texts,
+    parse_texts, set_keys, unknown_key,
 };
 
 /// The name of the table.
@@ -155,12 +155,8 @@ impl Default for SlurmSettings {
 impl SlurmSettings {
     /// Reads the table; the defaults if there is none.
     pub fn read(table: Option<&ConnectorTable>) -> Result<Self, ConfigError> {
-        let Some(ConnectorTable { file, values }) = table else { return Ok(Self::default()) };
         let mut settings = Self::default();
-        for (key, value) in values {
-            let fault = |detail| ConfigError::File { file: file.clone(), detail: format!("[slurm] {key} {detail}") };
-            settings.set(key, value).map_err(fault)?;
-        }
+        set_keys(table, TABLE, |key, value| settings.set(key, value))?;
         Ok(settings)
     }
 
@@ -192,10 +188,7 @@ impl SlurmSettings {
             "state_dir" => self.state_dir = PathBuf::from(parse_text(value)?),
             "spool_max_mb" => self.spool_max_mb = parse_number(value, 1, 1_000_000)?,
             "metrics_listen" => self.metrics_listen = read_metrics_address(value)?,
-            _ => {
-                let known: Vec<String> = SLURM_SETTINGS.iter().map(|setting| setting.key.to_owned()).collect();
-                return Err(format!("is not a setting of the connector{}", nearest_name_hint(key, &known)));
-            }
+            _ => return Err(unknown_key(key, &SLURM_SETTINGS)),
         }
         Ok(())
     }

@@ -228,19 +228,7 @@ fn assert_ranking(service: &Service, group: &GroupSnapshotData, trace: &Trace, r
     // A sequence over all users, submitted in an order of its own, and one user who is not known.
     let mut submitted: Vec<&Standing> = standings.iter().collect();
     submitted.sort_by_key(|s| id(&s.user));
-    let workload = |name: &str, member: Member| PendingWorkload {
-        workload_id: name.to_owned().into(),
-        user_uuid: Some(member.user),
-        user: None,
-        project_id: Some(member.project),
-        project: None,
-        submitted_at: None,
-        priority: 0,
-        queue: None,
-        requested_slots: None,
-        count: None,
-        expected_seconds: None,
-    };
+    let workload = |name: &str, member: Member| PendingWorkload::of_owner(name.to_owned().into(), member);
     let stranger = Member { user: id("nobody").to_string().parse().unwrap(), ..members[&standings[0].user] };
     let mut pending: Vec<_> = submitted.iter().map(|s| workload(&s.user, members[&s.user])).collect();
     pending.push(workload("stranger", stranger));

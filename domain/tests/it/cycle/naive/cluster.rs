@@ -15,7 +15,7 @@ pub const NEVER: i64 = i64::MAX;
 pub type Amounts = [i64; SLOTS.len()];
 pub type LabelMap = BTreeMap<String, String>;
 
-pub struct Node {
+pub struct NaiveAgent {
     pub id: String,
     pub total: Amounts,
     /// With `agent_id`.
@@ -107,7 +107,7 @@ impl WaitingWorkload {
 pub struct NaiveCluster {
     pub capacity: Amounts,
     /// By id.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<NaiveAgent>,
     pub queues: BTreeMap<String, QueueBounds>,
     pub running: Vec<OccupiedSeat>,
     /// In the group's own order.
@@ -117,7 +117,7 @@ pub struct NaiveCluster {
 
 impl NaiveCluster {
     pub fn read(document: &Value) -> Self {
-        let nodes: Vec<Node> = list(&document["agents"]).iter().map(node).collect();
+        let nodes: Vec<NaiveAgent> = list(&document["agents"]).iter().map(node).collect();
         let running = list(&document["running"]).iter().flat_map(|workload| seats(workload, &nodes)).collect();
         let mut pending = expanded(document);
         pending.sort_by_key(order_key);
@@ -159,10 +159,10 @@ fn near_terms(value: &Value) -> Vec<NearTerm> {
     list(value).iter().map(term).collect()
 }
 
-fn node(agent: &Value) -> Node {
+fn node(agent: &Value) -> NaiveAgent {
     let mut labels = labels(&agent["labels"]);
     labels.insert("agent_id".to_owned(), text(&agent["agent_id"]));
-    Node {
+    NaiveAgent {
         id: text(&agent["agent_id"]),
         total: amounts(&agent["available_slots"]),
         labels,
@@ -180,7 +180,7 @@ fn queue(queue: &Value) -> (String, QueueBounds) {
     (text(&queue["name"]), QueueBounds { parent: queue["parent"].as_str().map(str::to_owned), limit, quota })
 }
 
-fn seats(workload: &Value, nodes: &[Node]) -> Vec<OccupiedSeat> {
+fn seats(workload: &Value, nodes: &[NaiveAgent]) -> Vec<OccupiedSeat> {
     let seat = |member: &Value| OccupiedSeat {
         workload: text(&workload["workload_id"]),
         queue: text(&workload["queue"]),

@@ -1,7 +1,7 @@
 //! Where the members of a workload go: every agent is looked at again for every member.
 
 use super::cluster::{
-    Amounts, LabelMap, NEVER, NaiveCluster, NearTerm, Node, OccupiedSeat, SLOTS, WaitingMember, WaitingWorkload,
+    Amounts, LabelMap, NEVER, NaiveAgent, NaiveCluster, NearTerm, OccupiedSeat, SLOTS, WaitingMember, WaitingWorkload,
 };
 
 pub const PREDICATES: [&str; 6] = ["schedulable", "labels", "taints", "max_per_agent", "affinity", "anti_affinity"];
@@ -79,7 +79,7 @@ impl NaiveCluster {
         admits.iter().position(|admits| !admits)
     }
 
-    fn is_near(&self, seats: &[OccupiedSeat], workload: &WaitingWorkload, node: &Node) -> bool {
+    fn is_near(&self, seats: &[OccupiedSeat], workload: &WaitingWorkload, node: &NaiveAgent) -> bool {
         workload.with.iter().all(|term| {
             let Some(domain) = node.labels.get(&term.topology_key) else { return false };
             let matching: Vec<&OccupiedSeat> = seats.iter().filter(|seat| term.matches(&seat.labels)).collect();
@@ -88,7 +88,7 @@ impl NaiveCluster {
         })
     }
 
-    fn is_apart(&self, seats: &[OccupiedSeat], workload: &WaitingWorkload, node: &Node) -> bool {
+    fn is_apart(&self, seats: &[OccupiedSeat], workload: &WaitingWorkload, node: &NaiveAgent) -> bool {
         let shares_domain = |seat: &OccupiedSeat, key: &String| {
             node.labels.get(key).is_some_and(|domain| self.domain(seat, key) == Some(domain))
         };
