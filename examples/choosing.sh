@@ -46,7 +46,7 @@ import csv, sys
 from cells import span
 rows = list(csv.DictReader(open(sys.argv[1])))
 fifo = {(r["domain"], r["project"], r["user"]): r for r in rows if r["policy"] == "fifo" and r["tier"] == "user"}
-print("| policy | mean wait | p95 | slowdown | users who wait less / more than under fifo | in the wrong hands: users | projects | utilisation |")
+print("| policy | mean wait | p95 | slowdown | users who wait less / more than under fifo | misallocated share: users | projects | utilisation |")
 print("| --- | --- | --- | --- | --- | --- | --- | --- |")
 for row in rows:
     if row["tier"] != "all": continue
