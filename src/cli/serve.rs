@@ -137,9 +137,10 @@ pub async fn until_stopped(
             tracing::warn!(%error, "last uses of keys not stored");
         }
         upkeep.abort();
-        // The last connection to an SQLite file writes the log back into it, and that should not be the connection of the
-        // watcher.
         let _ = upkeep.await;
+        // SQLite writes its log back into the file when the last connection closes, but the thread of a connection whose
+        // request was given up may close it later, or never before the process ends.
+        service.save_log().await;
         open::close(service.store()).await;
     };
     front.drain(rest).await?;

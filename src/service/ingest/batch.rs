@@ -206,7 +206,7 @@ async fn commit_batch(service: &Arc<Service>, group: &str, slot: SlotGuard) {
     let again = if alone { Vec::new() } else { parts.clone() };
     let outcome = commit_parts(session, &mut parts).await;
     if outcome.as_ref().is_ok_and(|taken| taken.kernels() >= FILLS_LOG) {
-        service.save_log();
+        service.begin_saving_log();
     }
     match outcome {
         Ok(taken) => answers.into_iter().zip(taken.done).for_each(|(answer, done)| respond(answer, Ok(done))),

@@ -18,7 +18,7 @@ impl Service {
                 Some(trouble) => {
                     // The log may be the file that is missing, and the process may end next.
                     if fault == TransientFault::Replaced && !self.health.holds(code) {
-                        self.save_log();
+                        self.begin_saving_log();
                     }
                     let more = trouble.detail.as_ref().map(|more| format!(": {more}"));
                     let detail = format!("{fault}{}", more.unwrap_or_default());
@@ -29,10 +29,15 @@ impl Service {
         }
     }
 
-    /// Copies the log of an `SQLite` database into its file, while others continue to write.
-    pub(in crate::service) fn save_log(&self) {
+    /// Starts to copy the log of an `SQLite` database into its file, while others continue to write.
+    pub(in crate::service) fn begin_saving_log(&self) {
         let store = self.store.clone();
-        tokio::spawn(async move { log_saved(&store).await });
+        tokio::spawn(async move { save_log(&store).await });
+    }
+
+    /// Copies the log of an `SQLite` database into its file.
+    pub async fn save_log(&self) {
+        save_log(&self.store).await;
     }
 
     /// Shrinks an `SQLite` file by all free space, while others continue to write. Its end moves when the log is copied
@@ -41,11 +46,11 @@ impl Service {
         if let Err(error) = self.store.give_back_space().await {
             tracing::warn!(%error, "free space stays in the file of the database for now");
         }
-        log_saved(&self.store).await;
+        save_log(&self.store).await;
     }
 }
 
-async fn log_saved(store: &Store) {
+async fn save_log(store: &Store) {
     if let Err(error) = store.save_log().await {
         tracing::warn!(%error, "the log of the database was not written into its file");
     }
