@@ -2,6 +2,7 @@
 //! around it.
 
 mod access;
+mod authenticators;
 mod body_account;
 mod connection_timeouts;
 mod connections;
@@ -36,7 +37,8 @@ pub use key_limits::KeyQuotas;
 pub use limits::ConnectionLimits;
 pub use startup_router::StartupRouter;
 
-use self::access::Authenticator;
+use self::access::AccessGate;
+use self::authenticators::authenticators;
 use self::key_limits::KeyLimits;
 use crate::graphql;
 use crate::rest::{self, LimitedEndpoints, RequestLimits};
@@ -76,7 +78,8 @@ impl ServerApp {
 pub fn router(app: ServerApp) -> Router {
     let ServerApp { service, jobs, limits, key_quotas, site, cors_origins } = app;
     let key_limits = Arc::new(KeyLimits::new(key_quotas));
-    let gate = Authenticator { service: Arc::clone(&service), site: site.clone(), key_limits };
+    let authenticators = authenticators(&service, site.clone());
+    let gate = AccessGate { service: Arc::clone(&service), authenticators, key_limits };
     rest::metrics::describe();
     let docs = SwaggerUi::new("/docs").config(Config::from(DOCUMENT_PATH));
     let graphql = graphql::router(graphql::schema(Arc::clone(&service), Arc::clone(&jobs)), Arc::clone(&service))

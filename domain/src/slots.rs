@@ -26,11 +26,12 @@ const MAX_NAME: usize = 64;
 #[derive(Clone, Copy)]
 pub struct SlotName(&'static str);
 
-/// The source of input. New names are counted by source, so that one key cannot use up the names of another key or of
+/// The source of input. New names are counted by source, so that one client cannot use up the names of another client or of
 /// another resource group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SlotNameSource {
-    pub key: Option<Uuid>,
+    /// The client that sends the input; `None` for the service itself.
+    pub client: Option<Uuid>,
     /// The resource group that the input is about, if it exists.
     pub group: Option<Arc<str>>,
     /// True if the input describes agents. Their names are counted apart, so that kernels cannot use them up.

@@ -69,5 +69,5 @@ pub async fn page_of_shares<T: ShareRow>(
         }
         Ok(page)
     };
-    service(ctx)?.permits.scan(group.access().key(), rows, ordered).await
+    service(ctx)?.permits.scan(group.access().client(), rows, ordered).await
 }

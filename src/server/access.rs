@@ -1,8 +1,8 @@
 //! The check of every request before its handler: the caller's identity, and the limits of the caller's key.
 //!
-//! Every request needs a key in the header `Authorization`, except for a few that show no data of the cluster
-//! (`is_open`). A page of this server sends no key but the cookie of its session, which is accepted at `/graphql` only.
-//! The caller is put into the extensions of the request, where handlers find it.
+//! Every request needs a proof of identity, which one of the [`authenticators`](super::authenticators) accepts, except for a
+//! few that show no data of the cluster (`is_open`). The caller is put into the extensions of the request, where handlers
+//! find it.
 //!
 //! The usual request has a key whose holder is in memory. It is answered without a boxed future and without the
 //! database. All others take the slower path, which may read the key or the session from the database.
@@ -18,13 +18,14 @@
 use std::sync::Arc;
 
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderName, Method, header};
+use axum::http::{HeaderName, Method};
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use futures::future::ready;
 use tokio::sync::OwnedSemaphorePermit;
 use tower::service_fn;
 
+use super::authenticators::Authenticator;
 use super::body_account::BodyAccount;
 use super::key_limits::KeyLimits;
 use super::layers::RequestId;
@@ -32,8 +33,8 @@ use super::request_runtime::is_urgent;
 use crate::graphql;
 use crate::rest::EndpointService;
 use crate::rest::problem::Problem;
+use crate::service::access::Principal;
 use crate::service::{Caller, Error, Service};
-use crate::ui::{PublicSite, session_of};
 
 /// The seconds since the start of the last successful comparison of memory with the database. An answer has this header
 /// if its data may be more than two seconds old.
@@ -41,9 +42,10 @@ pub const DATA_AGE: HeaderName = HeaderName::from_static("x-data-age");
 
 /// The state that the check of requests needs.
 #[derive(Clone)]
-pub struct Authenticator {
+pub struct AccessGate {
     pub service: Arc<Service>,
-    pub site: PublicSite,
+    /// The ways to prove an identity. The first one that finds its proof in a request decides.
+    pub authenticators: Arc<[Box<dyn Authenticator>]>,
     pub key_limits: Arc<KeyLimits>,
 }
 
@@ -61,36 +63,27 @@ fn is_open(request: &Request) -> bool {
     (reads && is_open) || path == "/ui/session" || graphql::is_page_request(method, request.uri(), request.headers())
 }
 
-/// The proof of identity in a request.
-enum Credential<'a> {
-    Key(&'a str),
-    Session(&'a str),
-}
-
 /// Held by a request until its handler has returned the response: the account of its body, and its permit.
 struct AdmittedRequest {
     body: Option<Arc<BodyAccount>>,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-impl Authenticator {
-    fn credential<'a>(&self, request: &'a Request) -> Result<Credential<'a>, Error> {
-        match session(request, &self.site)? {
-            Some(id) => Ok(Credential::Session(id)),
-            None => bearer_token(request.headers()).map(Credential::Key),
+impl AccessGate {
+    /// The way to prove an identity that a request uses, and what it sends as proof.
+    fn proof<'a>(&'a self, request: &'a Request) -> Result<(&'a dyn Authenticator, &'a str), Error> {
+        for authenticator in &*self.authenticators {
+            if let Some(proof) = authenticator.find_proof(request)? {
+                return Ok((&**authenticator, proof));
+            }
         }
-    }
-
-    /// Finds the caller. This reads the database if the key or session is not in memory.
-    async fn caller(&self, credential: Credential<'_>, request_id: Arc<str>) -> Result<Caller, Error> {
-        match credential {
-            Credential::Session(id) => self.service.resume_session(id, request_id).await,
-            Credential::Key(key) => self.service.authenticate(key, request_id).await,
-        }
+        let detail = "the request has no key; send it in the header Authorization: Bearer <key>".to_owned();
+        Err(Error::Unauthorized { code: "missing_key", detail })
     }
 
     /// Gives the request its caller and an account of its body. Refuses it if the key has exceeded its limits.
-    fn let_in(&self, request: &mut Request, caller: Caller) -> Result<AdmittedRequest, Problem> {
+    fn let_in(&self, request: &mut Request, principal: Principal) -> Result<AdmittedRequest, Problem> {
+        let caller = Caller { principal, request_id: request_id(request) };
         let is_urgent = is_urgent(request.method(), request.uri().path());
         let permit = if is_urgent { None } else { self.key_limits.admit(&caller)? };
         let body = BodyAccount::open(request, &caller, self.service.memory());
@@ -112,16 +105,15 @@ impl Authenticator {
 }
 
 /// Adds the caller to each request, or refuses the request.
-pub fn authenticate(gate: Authenticator, mut inner: impl EndpointService) -> impl EndpointService {
+pub fn authenticate(gate: AccessGate, mut inner: impl EndpointService) -> impl EndpointService {
     service_fn(move |mut request: Request| {
         if is_open(&request) {
             return inner.call(request).left_future().left_future();
         }
         let gate = gate.clone();
-        if let Ok(Credential::Key(key)) = gate.credential(&request)
-            && let Some(Ok(caller)) = gate.service.known_holder(key, request_id(&request))
-        {
-            let admitted = match gate.let_in(&mut request, caller) {
+        let known = gate.proof(&request).ok().and_then(|(authenticator, proof)| authenticator.find_in_memory(proof));
+        if let Some(Ok(principal)) = known {
+            let admitted = match gate.let_in(&mut request, principal) {
                 Ok(admitted) => admitted,
                 Err(problem) => return ready(Ok(problem.into_response())).left_future().right_future().left_future(),
             };
@@ -131,11 +123,11 @@ pub fn authenticate(gate: Authenticator, mut inner: impl EndpointService) -> imp
         }
         let mut inner = inner.clone();
         let asking = async move {
-            let caller = match gate.credential(&request) {
-                Ok(credential) => gate.caller(credential, request_id(&request)).await,
+            let principal = match gate.proof(&request) {
+                Ok((authenticator, proof)) => authenticator.authenticate(proof).await,
                 Err(error) => Err(error),
             };
-            match caller.map_err(Problem::from).and_then(|caller| gate.let_in(&mut request, caller)) {
+            match principal.map_err(Problem::from).and_then(|principal| gate.let_in(&mut request, principal)) {
                 Ok(admitted) => Ok(gate.finish(&admitted, inner.call(request).await?)),
                 Err(problem) => Ok(problem.into_response()),
             }
@@ -143,18 +135,6 @@ pub fn authenticate(gate: Authenticator, mut inner: impl EndpointService) -> imp
         // Boxed, so that the future of the usual requests stays small.
         asking.boxed().right_future()
     })
-}
-
-/// The session in the cookie of a request without a key. Sessions are accepted for GraphQL only, and only from pages of
-/// this server: `site` refuses requests that a page of another site may have caused.
-fn session<'a>(request: &'a Request, site: &PublicSite) -> Result<Option<&'a str>, Error> {
-    let headers = request.headers();
-    if request.uri().path() != "/graphql" || headers.contains_key(header::AUTHORIZATION) {
-        return Ok(None);
-    }
-    let Some(id) = session_of(headers) else { return Ok(None) };
-    site.require_own_page(headers)?;
-    Ok(Some(id))
 }
 
 /// Makes `actor` the caller of every request, with the rights of an admin. For requests from within this process only.
@@ -168,16 +148,4 @@ pub fn trust_caller(actor: Arc<str>, mut inner: impl EndpointService) -> impl En
 
 fn request_id(request: &Request) -> Arc<str> {
     request.extensions().get::<RequestId>().map(|id| Arc::clone(&id.0)).unwrap_or_default()
-}
-
-fn bearer_token(headers: &HeaderMap) -> Result<&str, Error> {
-    let refuse = |detail: &str| Error::Unauthorized { code: "missing_key", detail: detail.to_owned() };
-    let value = headers
-        .get(header::AUTHORIZATION)
-        .ok_or_else(|| refuse("the request has no key; send it in the header Authorization: Bearer <key>"))?;
-    let (scheme, key) = value.to_str().ok().and_then(|text| text.split_once(' ')).unwrap_or_default();
-    if !scheme.eq_ignore_ascii_case("bearer") || key.trim().is_empty() {
-        return Err(refuse("the header Authorization holds no key; it reads: Bearer <key>"));
-    }
-    Ok(key.trim())
 }

@@ -44,7 +44,7 @@ impl BodyAccount {
         if method == Method::GET || method == Method::HEAD || is_kernel_report(method, path) {
             return None;
         }
-        let limit = caller.role.is_read_only().then_some(SMALL_BODY_BYTES);
+        let limit = caller.principal.role.is_read_only().then_some(SMALL_BODY_BYTES);
         let account = Arc::new(Self { memory: memory.clone(), limit, state: Mutex::default() });
         let counted = Arc::clone(&account);
         let pieces = std::mem::take(request.body_mut()).into_data_stream();

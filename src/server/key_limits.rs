@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::rest::problem::Problem;
 use crate::service::Caller;
-use crate::service::key_semaphores::KeySemaphores;
+use crate::service::access::client_semaphores::ClientSemaphores;
 
 /// The limits of each key, from the settings.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ impl Default for KeyQuotas {
 
 /// The requests of each key, counted against its limits.
 pub struct KeyLimits {
-    at_once: KeySemaphores,
+    at_once: ClientSemaphores,
     rates: Option<DefaultKeyedRateLimiter<Uuid>>,
     quotas: KeyQuotas,
 }
@@ -36,21 +36,21 @@ pub struct KeyLimits {
 impl KeyLimits {
     pub fn new(quotas: KeyQuotas) -> Self {
         let rates = quotas.requests_per_second.map(|most| RateLimiter::keyed(Quota::per_second(most)));
-        Self { at_once: KeySemaphores::new(quotas.requests_at_once), rates, quotas }
+        Self { at_once: ClientSemaphores::new(quotas.requests_at_once), rates, quotas }
     }
 
     /// Admits a request that is not urgent, or refuses it with 429. The caller has to hold the permit until the
     /// response is made. A caller without a key has no limits.
     pub fn admit(&self, caller: &Caller) -> Result<Option<OwnedSemaphorePermit>, Problem> {
-        let Some(key) = caller.key_id else { return Ok(None) };
-        if caller.role.is_read_only()
+        let Some(id) = caller.client().id() else { return Ok(None) };
+        if caller.principal.role.is_read_only()
             && let Some(rates) = &self.rates
-            && rates.check_key(&key).is_err()
+            && rates.check_key(&id).is_err()
         {
             let most = self.quotas.requests_per_second.map_or(0, NonZeroU32::get);
             return Err(too_many(format!("this key asks more than {most} requests in a second; ask again later")));
         }
-        let permit = self.at_once.semaphore_of(Some(key)).try_acquire_owned().map_err(|_| {
+        let permit = self.at_once.semaphore_of(caller.client()).try_acquire_owned().map_err(|_| {
             let most = self.quotas.requests_at_once;
             too_many(format!("this key has {most} requests that are not answered yet; ask again later"))
         })?;

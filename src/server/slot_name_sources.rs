@@ -36,7 +36,7 @@ fn source_of(service: &Service, request: &Request) -> SlotNameSource {
     let path = request.uri().path();
     let group = group_in_path(path).and_then(|name| service.group(caller, &name).ok());
     SlotNameSource {
-        key: caller.key_id,
+        client: caller.client().id(),
         is_about_agents: group.is_some() && path.split('/').nth(3) == Some("agents"),
         group: group.map(|group| Arc::clone(&group.name)),
     }

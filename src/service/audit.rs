@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::input::caller::Caller;
+use super::access::Caller;
 use super::input::error::Result;
 use crate::domain::choices::NamedChoice;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
@@ -77,8 +77,8 @@ pub(super) async fn write(
     let entry = StoredEntry {
         id: 0,
         at: now,
-        actor: caller.actor.to_string(),
-        key_id: caller.key_id,
+        actor: caller.principal.actor.to_string(),
+        key_id: caller.client().id(),
         request_id: caller.request_id.to_string(),
         action: change.action.to_owned(),
         resource_group: group.map(str::to_owned),

@@ -76,7 +76,7 @@ impl Service {
     #[tracing::instrument(name = "service.audit_log.audit_entries", level = "debug", skip_all, err(level = "debug"))]
     pub async fn audit_entries(&self, caller: &Caller, ids: impl IntoIterator<Item = i64>) -> Result<Vec<AuditEntry>> {
         caller.require_admin()?;
-        Ok(audit::by_ids(self.store().read(), caller.groups.as_deref(), ids).await?)
+        Ok(audit::by_ids(self.store().read(), caller.principal.groups.as_deref(), ids).await?)
     }
 
     /// Removes counts of ingests, and inferred ends, that are older than the given number of days. Returns the number
@@ -115,7 +115,7 @@ impl Service {
         if let Some(group) = &filter.resource_group {
             caller.require_group(group)?;
         }
-        let filter = AuditFilter { groups: caller.groups.clone(), ..filter.clone() };
+        let filter = AuditFilter { groups: caller.principal.groups.clone(), ..filter.clone() };
         let found = audit::page(self.store().read(), &filter, &id_window(window)?).await?;
         Ok(id_page(Self::AUDIT_LIST, found, |e| e.id, window))
     }

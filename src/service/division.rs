@@ -47,7 +47,7 @@ impl Service {
                 group.published().division(now)
             }
         };
-        let division = self.permits.run(group.access().key(), work).await?;
+        let division = self.permits.run(group.access().client(), work).await?;
         Ok(GroupDivision { group, division })
     }
 

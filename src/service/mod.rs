@@ -1,6 +1,7 @@
 //! Use-cases: each authorises the caller, loads data, applies the domain's rules, saves and audits. REST, GraphQL, the
 //! command line and the jobs call nothing below this layer.
 
+pub mod access;
 pub mod accounting;
 pub mod agents;
 pub mod audit;
@@ -24,7 +25,6 @@ pub mod ingest;
 pub mod input;
 pub mod jobs;
 pub mod kernels;
-pub mod key_semaphores;
 pub mod keys;
 pub mod memory_budget;
 pub mod metadata;
@@ -57,8 +57,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLockReadGuard};
 use std::time::Duration;
 
+pub use access::{Caller, Role};
 pub use group::visible::VisibleGroup;
-pub use input::caller::{Caller, Role};
 pub use input::clock::{Clock, SystemClock};
 pub use input::error::{Error, Fault, RequestFaults, Result};
 pub use jobs::leases::LeasedWork;

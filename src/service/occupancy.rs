@@ -112,7 +112,7 @@ impl Service {
             let items = rows.into_iter().map(item).collect();
             Ok(GroupOccupancy { by, items, capacity: facts.capacity.clone(), held, free, as_of })
         };
-        self.permits.run(group.access().key(), work).await
+        self.permits.run(group.access().client(), work).await
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use utoipa::ToSchema;
-use uuid::Uuid;
 
+use super::access::ClientId;
 use super::group::snapshots::GroupSnapshot;
 use super::group::snapshots::cluster::ClusterSnapshot;
 use super::group::snapshots::snapshot_data::GroupSnapshotData;
@@ -64,18 +64,18 @@ impl Service {
         let group = self.group(caller, group)?;
         let project = lookup::some_project(&self.people(), request.project_id, request.project.as_deref());
         let pending = pending_gang(group.facts(), request, project.map_err(|fault| Error::Invalid(vec![fault]))?)?;
-        let read = || self.cluster_of(group.published(), caller.key_id);
+        let read = || self.cluster_of(group.published(), caller.client());
         let cluster = group.published().live.cluster.get_or_try_init(read).await.map(Arc::clone)?;
         let now = self.clock().now();
         let work = || cluster.plan(group.facts(), &pending, now).map_err(faults);
-        let plan = self.permits.run(caller.key_id, work).await?;
+        let plan = self.permits.run(caller.client(), work).await?;
         Ok(PlannedReclaim { group, plan })
     }
 
     /// The cluster of a snapshot, from its kernels.
-    async fn cluster_of(&self, group: &Arc<GroupSnapshot>, key: Option<Uuid>) -> Result<Arc<ClusterSnapshot>> {
+    async fn cluster_of(&self, group: &Arc<GroupSnapshot>, client: ClientId) -> Result<Arc<ClusterSnapshot>> {
         let kernels = self.live_kernels(group).await?;
-        self.permits.run(key, || Ok(Arc::new(ClusterSnapshot::of(&group.facts, &kernels)?))).await
+        self.permits.run(client, || Ok(Arc::new(ClusterSnapshot::of(&group.facts, &kernels)?))).await
     }
 }
 

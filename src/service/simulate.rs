@@ -80,7 +80,7 @@ impl Service {
         let work = || {
             self.with_reserved(document().as_ref(), S::expanded_bytes, |simulation: S| show(&simulation.answer(now)?))
         };
-        self.permits.run(caller.key_id, work).await
+        self.permits.run(caller.client(), work).await
     }
 
     /// Reads a document and works with it, in memory that is reserved meanwhile: for the document, and for the data that it

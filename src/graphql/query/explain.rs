@@ -63,7 +63,7 @@ impl ExplainQueries {
                 Sequence::new(&pending.sequenced, &pending.requested, caller.only_user(), first)
             }
             Some(JsonString(input)) => {
-                let (body, key) = (input.to_string(), caller.key_id);
+                let (body, client) = (input.to_string(), caller.client());
                 let group = service.group(&caller, &resource_group)?;
                 caller.require_reporter()?;
                 if input.get("forecast") == Some(&true.into()) {
@@ -89,7 +89,7 @@ impl ExplainQueries {
                     let sequenced = service.sequence_in(&caller, group, asked).map_err(move_faults)?;
                     Ok(Sequence::new(&sequenced, &requested, None, first))
                 };
-                service.permits.run(key, work).await?
+                service.permits.run(client, work).await?
             }
         };
         guard::spend_rows(ctx, shown.items.len())?;

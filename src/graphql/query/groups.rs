@@ -99,7 +99,7 @@ impl GroupQuery {
             rows.sort_by_cached_key(|node| weight_key(field, node));
             Ok(cut_ordered(&name, &rows, |node| weight_key(field, node), &window, descending))
         };
-        let page = service(ctx)?.permits.scan(group.access().key(), group.count_users(), page).await?;
+        let page = service(ctx)?.permits.scan(group.access().client(), group.count_users(), page).await?;
         Ok(connect(ctx, &resource_group, page, |node| node)?)
     }
 }

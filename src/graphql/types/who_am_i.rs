@@ -31,13 +31,13 @@ pub struct WhoAmI {
 impl WhoAmI {
     pub fn new(caller: &Caller, people: &PeopleDirectory) -> Self {
         Self {
-            key_id: caller.key_id.map(Uuid),
-            label: caller.actor.to_string(),
-            role: caller.role.as_str(),
-            user_uuid: caller.user.map(|user| Uuid(user.0)),
-            user_name: caller.user.and_then(|user| people.user_name(user)),
-            resource_groups: caller.groups.as_ref().map(|groups| groups.to_vec()),
-            expires_at: caller.expires_at.map(DateTime),
+            key_id: caller.client().id().map(Uuid),
+            label: caller.principal.actor.to_string(),
+            role: caller.principal.role.as_str(),
+            user_uuid: caller.principal.user.map(|user| Uuid(user.0)),
+            user_name: caller.principal.user.and_then(|user| people.user_name(user)),
+            resource_groups: caller.principal.groups.as_ref().map(|groups| groups.to_vec()),
+            expires_at: caller.principal.expires_at.map(DateTime),
         }
     }
 }

@@ -25,5 +25,5 @@ pub async fn handle(
     let group = service.group_for_readers(&caller, &path.rg)?;
     let facts = group.whole()?;
     let configuration = || Ok(GroupConfiguration::of(&service, facts, &facts.weights()));
-    Ok(Json(service.permits.scan(caller.key_id, group.count_users(), configuration).await?))
+    Ok(Json(service.permits.scan(caller.client(), group.count_users(), configuration).await?))
 }

@@ -64,7 +64,7 @@ pub async fn handle(
         let rows = if answers.ranking.is_written() { 0 } else { group.count_users() };
         let answer =
             || Ok(fresh_or(&seen, &group.etag(), || json_response(answers.ranking.json(|| all_users(&group)))));
-        return Ok(service.permits.scan(caller.key_id, rows, answer).await?);
+        return Ok(service.permits.scan(caller.client(), rows, answer).await?);
     }
     let (user, project) = {
         let (people, fault) = (service.people(), |fault| Error::Invalid(vec![fault]));
@@ -114,7 +114,7 @@ fn contradiction_problem(pointer: &str, said: &str) -> crate::rest::problem::Pro
 
 async fn tier_ranking(service: &Service, group: &VisibleGroup, query: &StatusQuery) -> Result<Ranking<UserStatus>> {
     if query.limit.is_none() && query.cursor.is_none() {
-        return Ok(service.permits.scan(group.access().key(), group.count_users(), || Ok(all_users(group))).await?);
+        return Ok(service.permits.scan(group.access().client(), group.count_users(), || Ok(all_users(group))).await?);
     }
     let (of, window) = (("user", group.count_users()), (query.limit, query.cursor.as_deref()));
     let rows = page(service, group, of, window, |list| Ok(group.user_shares(None, list).page(&list.window))).await?;

@@ -49,7 +49,7 @@ pub async fn page<V: Send>(
     let list = ListCursor::new(share_list_name(tier, ShareField::Rank, false), &*group.name);
     let window = list.window(limit, cursor)?;
     let wanted = ShareList { filter: Filter::everything(), field: ShareField::Rank, descending: false, window };
-    let rows = service.permits.scan(group.access().key(), row_count, || rows(&wanted)).await?;
+    let rows = service.permits.scan(group.access().client(), row_count, || rows(&wanted)).await?;
     Ok(list.answer(rows))
 }
 

@@ -31,5 +31,5 @@ pub async fn handle(
     };
     let weights = &group.answers()?.weights;
     let rows = if weights.is_written() { 0 } else { group.count_users() };
-    Ok(service.permits.scan(caller.key_id, rows, || Ok(json_response(weights.json(list)))).await?)
+    Ok(service.permits.scan(caller.client(), rows, || Ok(json_response(weights.json(list)))).await?)
 }

@@ -23,6 +23,6 @@ use crate::service::{Caller, Service};
 pub async fn handle(State(service): State<Arc<Service>>, Extension(caller): Extension<Caller>) -> Result<Response> {
     caller.require_reader()?;
     caller.require_all_groups()?;
-    let text = service.permits.run(caller.key_id, || Ok(recorder::render(&service))).await?;
+    let text = service.permits.run(caller.client(), || Ok(recorder::render(&service))).await?;
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
 }

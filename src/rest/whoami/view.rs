@@ -39,13 +39,13 @@ pub struct WhoAmI {
 impl WhoAmI {
     pub fn new(caller: Caller, people: &PeopleDirectory) -> Self {
         Self {
-            key_id: caller.key_id,
-            role: caller.role.as_str(),
-            user_uuid: caller.user.map(|user| user.0),
-            user_name: caller.user.and_then(|user| people.user_name(user)),
-            resource_groups: caller.groups,
-            expires_at: caller.expires_at,
-            label: caller.actor.to_string(),
+            key_id: caller.client().id(),
+            role: caller.principal.role.as_str(),
+            user_uuid: caller.principal.user.map(|user| user.0),
+            user_name: caller.principal.user.and_then(|user| people.user_name(user)),
+            resource_groups: caller.principal.groups,
+            expires_at: caller.principal.expires_at,
+            label: caller.principal.actor.to_string(),
         }
     }
 }

@@ -42,9 +42,9 @@ impl Service {
         caller.require_reader()?;
         caller.require_group(group)?;
         let (service, group) = (Arc::clone(self), group.to_owned());
-        let key = caller.key_id;
+        let client = caller.client();
         run_to_completion(async move {
-            let _permit = service.report_permits.acquire(key).await?;
+            let _permit = service.report_permits.acquire(client).await?;
             let tx = service.store.begin_snapshot().await?;
             let stored = store::groups::find(&tx, &group).await?.ok_or_else(|| Error::unknown_group(&group))?;
             let mut state = GroupState::load(&tx, &service.people, stored).await?;

@@ -8,9 +8,10 @@ use uuid::Uuid;
 
 use crate::domain::ids::GroupKey;
 use crate::domain::time::Timestamp;
+use crate::service::access::ClientId;
 use crate::service::sequence::agreement::OrderComparison;
 
-/// The number of comparisons that are kept for each group and key. It is more than one, because a key may serve several
+/// The number of comparisons that are kept for each group and client. It is more than one, because a client may serve several
 /// connectors of a group.
 const KEPT_OF_EACH: usize = 4;
 /// The largest number of rows, places and owners, of all kept comparisons together.
@@ -21,8 +22,8 @@ const MAX_KEPT_ROWS: usize = 200_000;
 pub struct RememberedComparison {
     pub id: Uuid,
     pub group: GroupKey,
-    /// The key that has asked for the sequence.
-    pub key: Option<Uuid>,
+    /// The client that has asked for the sequence.
+    pub client: ClientId,
     /// The time at which the order was computed.
     pub taken_at: Timestamp,
     pub comparison: Arc<OrderComparison>,
@@ -35,8 +36,8 @@ impl RememberedComparison {
         self.comparison.first_places.len() + self.comparison.owners.len()
     }
 
-    fn is_of(&self, group: GroupKey, key: Option<Uuid>) -> bool {
-        (self.group, self.key) == (group, key)
+    fn is_of(&self, group: GroupKey, client: ClientId) -> bool {
+        (self.group, self.client) == (group, client)
     }
 }
 
@@ -49,12 +50,12 @@ impl ComparisonMemory {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a comparison. It replaces the oldest one of its group and key if there are enough, and the oldest ones of all
+    /// Keeps a comparison. It replaces the oldest one of its group and client if there are enough, and the oldest ones of all
     /// groups if there is no room.
     pub fn keep(&self, remembered: RememberedComparison) {
         let mut kept = self.lock();
-        let (group, key) = (remembered.group, remembered.key);
-        let mut alike = kept.iter().enumerate().filter(|(_, one)| one.is_of(group, key));
+        let (group, client) = (remembered.group, remembered.client);
+        let mut alike = kept.iter().enumerate().filter(|(_, one)| one.is_of(group, client));
         if let Some((oldest, _)) = alike.next()
             && alike.count() + 1 >= KEPT_OF_EACH
         {
@@ -69,18 +70,18 @@ impl ComparisonMemory {
         }
     }
 
-    /// Takes the newest comparison of a group and key for which `is_wanted` holds, of those that no shadow report has and that were
+    /// Takes the newest comparison of a group and client for which `is_wanted` holds, of those that no shadow report has and that were
     /// taken after the one with the id `counted`, and not before `since`. From then on no other report finds it. The caller gives
     /// it back with [`ComparisonMemory::give_back`] if it was certainly not stored.
     pub fn claim_newer(
         &self,
-        (group, key): (GroupKey, Option<Uuid>),
+        (group, client): (GroupKey, ClientId),
         counted: Option<Uuid>,
         since: Option<Timestamp>,
         is_wanted: impl Fn(&OrderComparison) -> bool,
     ) -> Option<RememberedComparison> {
         let mut kept = self.lock();
-        let of_both = kept.iter_mut().rev().filter(|one| one.is_of(group, key));
+        let of_both = kept.iter_mut().rev().filter(|one| one.is_of(group, client));
         // The comparison `counted` may be unknown here, such as after a report to another server. Then only the time shows which
         // comparisons belong to earlier rounds.
         let mut newer =

@@ -96,7 +96,7 @@ impl Service {
     #[tracing::instrument(name = "service.connectors.connectors", level = "debug", skip_all, err(level = "debug"))]
     pub async fn connectors(&self, caller: &Caller) -> Result<Vec<ConnectorStatus>> {
         caller.require_reader()?;
-        let rows = store::connectors::list(self.store().read(), caller.groups.as_deref()).await?;
+        let rows = store::connectors::list(self.store().read(), caller.principal.groups.as_deref()).await?;
         let mut connectors = rows.into_iter().map(ConnectorStatus::try_from).collect::<Result<Vec<_>>>()?;
         // By bytes, as cursors compare names: the order of the database may be different.
         connectors.sort_by(|a, b| (&a.cluster, &a.resource_group).cmp(&(&b.cluster, &b.resource_group)));
@@ -178,7 +178,7 @@ impl Service {
                 && (agreement.compared, agreement.same_place) == (round.compared as usize, round.same_place as usize)
         };
         let (counted, since) = (known.and_then(|known| known.comparison), known.map(|known| known.last_round_at));
-        self.comparisons.claim_newer((group.key, caller.key_id), counted, since, is_of_round)
+        self.comparisons.claim_newer((group.key, caller.client()), counted, since, is_of_round)
     }
 
     /// Removes connectors of a group whose last round is older than `keep_days`, and the days of its shadow report that are.

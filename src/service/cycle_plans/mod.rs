@@ -18,6 +18,7 @@ pub use request::CyclePlanRequest;
 
 use self::live_input::LiveInput;
 use self::memory::CycleReasons;
+use super::access::ClientId;
 use super::group::live_kernels::LiveKernelList;
 use super::group::visible::VisibleGroup;
 use super::reported_workloads::assessed_workloads;
@@ -59,7 +60,7 @@ impl Service {
             Ok((show(&answer)?, is_of_group.then(|| CycleReasons::of(&group, Some(&answer), now))))
         };
         let work = || self.with_reserved(document().as_ref(), CyclePlanRequest::expanded_bytes, plan);
-        let (shown, reasons) = self.permits.run(caller.key_id, work).await?;
+        let (shown, reasons) = self.permits.run(caller.client(), work).await?;
         if let Some(reasons) = reasons {
             self.cycles.keep(&group, reasons).await;
         }
@@ -77,8 +78,8 @@ impl Service {
         if let Some(known) = newest.as_ref().filter(|known| known.are_usable(group, kernels.len(), now)) {
             return Ok(Arc::clone(known));
         }
-        // All requests that wait share the cycle, so its permit counts for no key.
-        let _permit = self.permits.acquire(None).await?;
+        // All requests that wait share the cycle, so its permit counts for no client.
+        let _permit = self.permits.acquire(ClientId::Local).await?;
         let made = run_blocking(|| {
             let assessed = assessed_workloads(group.published(), &kernels);
             let input = LiveInput { service: self, group, assessed: &assessed, now };

@@ -154,7 +154,7 @@ impl Service {
             let agents = if caller.only_user().is_some() { Vec::new() } else { outcome.agents };
             Ok(WorkloadWhatIf { agents, ..outcome })
         };
-        self.permits.run(caller.key_id, work).await
+        self.permits.run(caller.client(), work).await
     }
 }
 

@@ -22,7 +22,8 @@ impl Check for DomainsCheck {
 fn examine(subject: &CheckSubject<'_>) -> CheckOutcome {
     let people = subject.service.people();
     let is_seen = |id| {
-        subject.caller.groups.is_none() || subject.groups.iter().any(|group| group.facts.rows.project(id).is_some())
+        subject.caller.principal.groups.is_none()
+            || subject.groups.iter().any(|group| group.facts.rows.project(id).is_some())
     };
     let unplaced = people.projects().filter(|project| {
         *project.domain_name == *UNKNOWN_DOMAIN && project.archived_at.is_none() && is_seen(project.id)

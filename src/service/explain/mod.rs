@@ -118,7 +118,7 @@ impl Service {
             ExplanationData { group: &group, subject: &subject, recount, normalized_days, origins, now }
                 .write(place, workload)
         };
-        self.permits.run(group.access().key(), work).await
+        self.permits.run(group.access().client(), work).await
     }
 
     /// The authors of the weights of the domain, the project and the user, where a weight is set.

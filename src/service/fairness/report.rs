@@ -177,7 +177,7 @@ impl Service {
         let group = self.group(caller, group)?;
         let now = self.trusted_now();
         window.check(now.day(), self.keep_buckets_days())?;
-        let _permit = self.report_permits.acquire_for(caller.key_id, group.count_users()).await?;
+        let _permit = self.report_permits.acquire_for(caller.client(), group.count_users()).await?;
         let uses = self.uses(group.published(), window, now).await?;
         Ok(run_blocking(|| {
             let reports = report(&group.published().entitlements().tree, &uses);

@@ -34,7 +34,7 @@ impl Service {
         }
         let kernels = self.live_kernels(group.published()).await?;
         // The past is read with the permit, because it may be long.
-        let _permit = self.permits.acquire(group.access().key()).await?;
+        let _permit = self.permits.acquire(group.access().client()).await?;
         let now = self.clock().now();
         let past = self.known_past(group, now).await?;
         run_blocking(|| {

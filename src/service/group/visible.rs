@@ -14,7 +14,7 @@ use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::queues::ClaimSums;
 use crate::domain::ranking::PlacedRow;
 use crate::domain::slots::SlotAmounts;
-use crate::service::input::caller::{Caller, CallerAccess, KeyReach};
+use crate::service::access::{Caller, CallerAccess, KeyReach};
 use crate::service::input::warning::InputWarning;
 use crate::service::{Error, Result};
 

@@ -19,7 +19,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
-use uuid::Uuid;
 
 use super::domain_assignment::{BatchWarning, DomainOverride, IndexedReports, late_domains, settle_domains, warnings};
 use super::earlier::{EarlierReports, note_backfill};
@@ -29,6 +28,7 @@ use super::merging::{merge, of_another_group};
 use super::registration::register;
 use crate::domain::ids::KernelId;
 use crate::domain::time::{Day, Timestamp};
+use crate::service::access::ClientId;
 use crate::service::audit::INGEST_ACTION;
 use crate::service::group::reported::ReportedKernels;
 use crate::service::group::transaction::GroupTransaction;
@@ -387,13 +387,13 @@ fn warn(session: &GroupTransaction, names: &[NamedOwner], kept: &[DomainOverride
     }
 }
 
-/// The counts of `parts` for the audit log: one sum for each key.
+/// The counts of `parts` for the audit log: one sum for each client.
 fn delivery_tallies(parts: &[PendingDelivery], sizes: &[usize], done: &[IngestResult]) -> Vec<DeliveryTally> {
-    let mut sums: BTreeMap<(Option<Uuid>, &str), DeliveryTally> = BTreeMap::new();
+    let mut sums: BTreeMap<(ClientId, &str), DeliveryTally> = BTreeMap::new();
     for ((PendingDelivery { caller, delivery }, size), done) in parts.iter().zip(sizes).zip(done) {
-        let sum = sums.entry((caller.key_id, &*caller.actor)).or_insert_with(|| DeliveryTally {
-            actor: caller.actor.to_string(),
-            key_id: caller.key_id,
+        let sum = sums.entry((caller.client(), &*caller.principal.actor)).or_insert_with(|| DeliveryTally {
+            actor: caller.principal.actor.to_string(),
+            key_id: caller.client().id(),
             request_id: caller.request_id.to_string(),
             accepted: 0,
             rejected: 0,

@@ -17,7 +17,7 @@ pub struct ForeignOwners(Vec<Vec<Arc<GroupSnapshot>>>);
 
 impl ForeignOwners {
     pub fn new(service: &Service, callers: &[&Caller]) -> Self {
-        if callers.iter().all(|caller| caller.groups.is_none()) {
+        if callers.iter().all(|caller| caller.principal.groups.is_none()) {
             return Self::default();
         }
         let groups = service.published_groups();

@@ -1,6 +1,5 @@
-//! The types that all use-cases share: the caller, the clock, documents, moments, pages, terms and errors.
+//! The types that all use-cases share: the clock, documents, moments, pages, terms and errors.
 
-pub mod caller;
 pub mod clock;
 pub mod error;
 pub mod json;

@@ -91,7 +91,8 @@ impl Service {
             return Err(Error::unknown_job(name));
         }
         let found =
-            store::jobs::page(self.store().read(), caller.groups.as_deref(), filter, &id_window(window)?).await?;
+            store::jobs::page(self.store().read(), caller.principal.groups.as_deref(), filter, &id_window(window)?)
+                .await?;
         Ok(id_page(Self::JOB_RUN_LIST, found, |r| r.id, window))
     }
 
@@ -99,7 +100,7 @@ impl Service {
     #[tracing::instrument(name = "service.jobs.job_runs_by_id", level = "debug", skip_all, err(level = "debug"))]
     pub async fn job_runs_by_id(&self, caller: &Caller, ids: impl IntoIterator<Item = i64>) -> Result<Vec<JobRun>> {
         caller.require_reader()?;
-        Ok(store::jobs::by_ids(self.store().read(), caller.groups.as_deref(), ids).await?)
+        Ok(store::jobs::by_ids(self.store().read(), caller.principal.groups.as_deref(), ids).await?)
     }
 
     /// All jobs, with their last runs and their next one.
@@ -116,7 +117,7 @@ impl Service {
             };
             let next_run_at = match definition.scope {
                 JobScope::Group => groups.iter().filter_map(|group| next_run_at(Some(group))).min(),
-                JobScope::Server if caller.groups.is_some() => None,
+                JobScope::Server if caller.principal.groups.is_some() => None,
                 JobScope::Server => next_run_at(None),
             };
             JobStatus { definition, next_run_at, last_runs }
@@ -128,7 +129,7 @@ impl Service {
     #[tracing::instrument(name = "service.jobs.last_job_runs", level = "debug", skip_all, err(level = "debug"))]
     pub async fn last_job_runs(&self, caller: &Caller) -> Result<Vec<JobRun>> {
         caller.require_reader()?;
-        Ok(store::jobs::last_runs(self.store().read(), caller.groups.as_deref()).await?)
+        Ok(store::jobs::last_runs(self.store().read(), caller.principal.groups.as_deref()).await?)
     }
 
     /// Runs a job on request of a caller.

@@ -12,6 +12,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use super::access::{ClientId, Principal};
 use super::audit::{self, AuditedChange};
 use super::keys::table::KnownKey;
 use super::work::run_to_completion;
@@ -118,23 +119,23 @@ impl Service {
     }
 
     /// The holder of the key `text`, if the key is in memory.
-    pub fn known_holder(&self, text: &str, request_id: Arc<str>) -> Option<Result<Caller>> {
+    pub fn known_holder(&self, text: &str) -> Option<Result<Principal>> {
         let known = self.keys.get(&hash(text))?;
-        Some(self.admit(&known, request_id))
+        Some(self.admit(&known))
     }
 
     /// The holder of the key `text`. A key in memory needs no database.
     #[tracing::instrument(name = "service.keys.authenticate", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn authenticate(&self, text: &str, request_id: Arc<str>) -> Result<Caller> {
-        if let Some(holder) = self.known_holder(text, Arc::clone(&request_id)) {
+    pub async fn authenticate(&self, text: &str) -> Result<Principal> {
+        if let Some(holder) = self.known_holder(text) {
             return holder;
         }
         let known = self.look_up(&hash(text)).await?;
-        self.admit(&known, request_id)
+        self.admit(&known)
     }
 
     /// The holder of a known key, unless the key has been revoked or has expired.
-    fn admit(&self, known: &KnownKey, request_id: Arc<str>) -> Result<Caller> {
+    fn admit(&self, known: &KnownKey) -> Result<Principal> {
         let (now, key) = (self.clock.now(), &known.key);
         if key.revoked_at.is_some() {
             return Err(key_refusal("revoked_key", "the key was revoked"));
@@ -146,14 +147,13 @@ impl Service {
         known.used(now);
         let role =
             Role::parse(&key.role).ok_or_else(|| Error::internal(format!("key {} has an unknown role", key.id)))?;
-        Ok(Caller {
+        Ok(Principal {
+            client: ClientId::Key(key.id),
             actor: Arc::clone(&key.label),
-            key_id: Some(key.id),
             role,
             user: key.user,
             groups: key.groups.clone(),
             expires_at: key.expires_at,
-            request_id,
         })
     }
 

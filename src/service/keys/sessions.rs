@@ -11,8 +11,9 @@ use uuid::Uuid;
 use super::{KnownKey, hash, key_refusal};
 use crate::domain::time::MICROS_PER_SECOND;
 use crate::process::random;
+use crate::service::access::Principal;
 use crate::service::work::run_to_completion;
-use crate::service::{Caller, Error, Result, Service};
+use crate::service::{Error, Result, Service};
 use crate::store::ui_sessions::UiSession;
 use crate::store::{self, StoreError};
 
@@ -66,8 +67,8 @@ impl Service {
     /// Signs in the holder of the key `text`. The returned id is its only copy.
     #[tracing::instrument(name = "service.keys.open_session", level = "debug", skip_all, err(level = "debug"))]
     pub async fn open_session(self: &Arc<Self>, text: &str) -> Result<String> {
-        let caller = self.authenticate(text, Arc::default()).await?;
-        let key = caller.key_id.ok_or_else(|| Error::internal("a caller without a key"))?;
+        let holder = self.authenticate(text).await?;
+        let key = holder.client.id().ok_or_else(|| Error::internal("a caller without a key"))?;
         let mut bytes = [0u8; 32];
         random::secret(&mut bytes).map_err(|e| Error::failed("there is no randomness", e))?;
         let id = URL_SAFE_NO_PAD.encode(bytes);
@@ -105,15 +106,13 @@ impl Service {
 
     /// The holder of the session `id`: that of its key, until the session or the key ends.
     #[tracing::instrument(name = "service.keys.resume_session", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn resume_session(&self, id: &str, request_id: Arc<str>) -> Result<Caller> {
+    pub async fn resume_session(&self, id: &str) -> Result<Principal> {
         let session = self.find_session(&hash(id)).await?;
         if session.expires_at <= self.clock.now() {
             return Err(key_refusal("expired_session", "the session has ended; sign in again"));
         }
         let known = self.key_of(session.key).await?;
-        let caller = self.admit(&known, request_id)?;
-        let expires_at = caller.expires_at.map_or(session.expires_at, |at| at.min(session.expires_at));
-        Ok(Caller { expires_at: Some(expires_at), ..caller })
+        Ok(self.admit(&known)?.until(session.expires_at))
     }
 
     /// Finds a session. One that another process may have just opened is looked up in the database.

@@ -90,7 +90,7 @@ fn require_known(
 
 /// True for callers that see the people of all groups.
 pub fn sees_all_people(caller: &Caller) -> bool {
-    caller.only_user().is_none() && caller.groups.is_none()
+    caller.only_user().is_none() && caller.principal.groups.is_none()
 }
 
 /// The end of a message about an unknown name.

@@ -86,7 +86,7 @@ impl Service {
             Ok(list.by_name(Self::PROJECT_LIST, rows, |project| (project.shown(), project.id)))
         };
         let projects = self.people().projects().len();
-        self.permits.scan(caller.key_id, projects, found).await
+        self.permits.scan(caller.client(), projects, found).await
     }
 
     /// The project; `None` if it is unknown.

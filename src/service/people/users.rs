@@ -54,7 +54,7 @@ impl Service {
             users.retain(|user| passes_filter(&list.filter, user));
             Ok(list.by_name(Self::USER_LIST, users, |user| (user.shown(), user.id)))
         };
-        self.permits.scan(caller.key_id, count, found).await
+        self.permits.scan(caller.client(), count, found).await
     }
 
     /// The user; `None` if it is unknown.

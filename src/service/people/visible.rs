@@ -9,8 +9,8 @@ use std::sync::{Arc, RwLockReadGuard};
 
 use super::PeopleDirectory;
 use crate::domain::ids::{ProjectId, UserId};
+use crate::service::access::KeyReach;
 use crate::service::group::snapshots::GroupSnapshot;
-use crate::service::input::caller::KeyReach;
 use crate::service::{Caller, Service};
 
 /// The part of the directory that a caller may see.

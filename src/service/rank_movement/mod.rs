@@ -95,7 +95,7 @@ impl Service {
             let moved = rank_changes(&group, &before);
             Ok([true, false].map(|is_up| farthest_moves(&moved, is_up, first as usize)))
         };
-        let [up, down] = self.permits.scan(caller.key_id, group.count_users(), movers).await?;
+        let [up, down] = self.permits.scan(caller.client(), group.count_users(), movers).await?;
         Ok(UserMovers { group, since, up, down })
     }
 

@@ -245,7 +245,7 @@ impl Service {
             self.comparisons.keep(RememberedComparison {
                 id: random::id(),
                 group: sequenced.group.key,
-                key: caller.key_id,
+                client: caller.client(),
                 taken_at: self.trusted_time(sequenced.at),
                 comparison: Arc::clone(comparison),
                 is_counted: false,

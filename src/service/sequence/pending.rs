@@ -138,7 +138,7 @@ impl Service {
     ) -> Result<PendingKernels> {
         let visible = self.group(caller, group)?;
         let kernels = self.live_kernels(visible.published()).await?;
-        let key = visible.access().key();
+        let client = visible.access().client();
         let work = || {
             let reported = ReportedWorkloads::of(&visible, &kernels);
             let requested = reported.requested_slots();
@@ -152,6 +152,6 @@ impl Service {
             }
             Ok(PendingKernels { sequenced, requested })
         };
-        self.permits.run(key, work).await
+        self.permits.run(client, work).await
     }
 }

@@ -60,7 +60,7 @@ impl Service {
             Ok::<_, Error>(found.filter(|found| only.is_none_or(|user| user == found.owner.user)))
         };
         let work = || last.iter().find_map(|last| find(last).transpose()).transpose();
-        if let Some(found) = self.permits.run(group.access().key(), work).await? {
+        if let Some(found) = self.permits.run(group.access().client(), work).await? {
             // The position is that in the scheduler's own order, and the reason that of the reported workload.
             let waiting = match found.waiting.clone() {
                 None => self.reported_reason(group, id).await?,
@@ -88,7 +88,7 @@ impl Service {
             let found = find_waiting(group, &assessed, id);
             Ok(found.and_then(|(place, _)| waiting_state(group, &assessed, &reasons, place, now)))
         };
-        self.permits.run(group.access().key(), work).await
+        self.permits.run(group.access().client(), work).await
     }
 
     /// The position of a reported workload among all reported workloads that can ever start.
@@ -106,7 +106,7 @@ impl Service {
             let waiting = waiting_state(group, &assessed, &reasons, place, now);
             Ok(Some(PendingEntry { waiting, ..entry }))
         };
-        self.permits.run(group.access().key(), work).await
+        self.permits.run(group.access().client(), work).await
     }
 }
 

@@ -109,7 +109,7 @@ impl Service {
         if let Some(user) = user {
             caller.require_user(user)?;
         }
-        let _permit = self.report_permits.acquire(caller.key_id).await?;
+        let _permit = self.report_permits.acquire(caller.client()).await?;
         let DayRange { from, to } = question.range;
         let wanted = TotalsQuery {
             groups: groups.iter().map(|group| group.key).collect(),

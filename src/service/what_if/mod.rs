@@ -117,7 +117,7 @@ impl Service {
             let answer = compare::compare(&service, sides, &read(&document)?, &kernels, moment)?;
             Ok(WhatIf { before, after, answer })
         };
-        let mut what_if = self.permits.run(caller.key_id, compute).await?;
+        let mut what_if = self.permits.run(caller.client(), compute).await?;
         if applies {
             let terms = WriteTerms { reason: terms.reason, if_revision: Some(revision.to_string()) };
             what_if.answer.applied = Some(apply::apply(self, caller, group, changes, terms).await?);

@@ -143,7 +143,7 @@ impl Service {
             all.sort_by_cached_key(|ranked| order.key(ranked));
             Ok(cut_window(&Self::workload_list(filter.status, order), &all, |ranked| order.key(ranked), window))
         };
-        let page = self.permits.run(group.access().key(), work).await?;
+        let page = self.permits.run(group.access().client(), work).await?;
         let shown: Vec<&RankedWorkload> = page.rows.iter().map(|(_, ranked)| ranked).collect();
         let ended = self.count_ended(&group, &shown).await?;
         let forecasts = self.newest_forecasts(&group).await?;
@@ -203,7 +203,7 @@ impl Service {
             let wanted = find_workload(&assessed.workloads, id);
             Ok(rank_workloads(self, group, &assessed, &reasons, now, wanted.as_slice())?.pop())
         };
-        self.permits.run(group.access().key(), work).await
+        self.permits.run(group.access().client(), work).await
     }
 
     /// The numbers of members that have ended, by workload.

@@ -20,12 +20,12 @@ on_both! {
         let text = created.ok();
         let key = text.strip_suffix('\n').unwrap();
         assert!(key.starts_with("fsk_") && !key.contains(char::is_whitespace), "{key:?}");
-        let caller = f.service.authenticate(key, "r".into()).await.unwrap();
-        assert_eq!((&*caller.actor, caller.role), ("ops", Role::Admin));
+        let holder = f.service.authenticate(key).await.unwrap();
+        assert_eq!((&*holder.actor, holder.role), ("ops", Role::Admin));
 
         let alice = id("alice").to_string();
         let key = run(db, ["keys", "create", "--role", "user", "--label", "alice", "--user", &alice, "--expires", "30d"]).ok();
-        assert_eq!(f.service.authenticate(key.trim_end(), "r".into()).await.unwrap().only_user().unwrap().0, id("alice"));
+        assert_eq!(f.service.authenticate(key.trim_end()).await.unwrap().user.unwrap().0, id("alice"));
 
         let list = run(db, ["keys", "list", "-o", "json"]).json();
         assert_eq!(list["total"], 2);
@@ -57,16 +57,16 @@ on_both! {
         };
         let unknown = create("carol");
         assert!(unknown.stderr.starts_with("warning: the key is for the user "), "{unknown:?}");
-        let caller = f.service.authenticate(unknown.ok().trim_end(), "r".into()).await.unwrap();
-        assert_eq!(caller.only_user(), Some(identity::user("carol")));
-        assert_eq!(caller.groups.as_deref(), Some(&["a100".to_owned(), "gpu".to_owned()][..]));
+        let holder = f.service.authenticate(unknown.ok().trim_end()).await.unwrap();
+        assert_eq!(holder.user, Some(identity::user("carol")));
+        assert_eq!(holder.groups.as_deref(), Some(&["a100".to_owned(), "gpu".to_owned()][..]));
         // An identity provider knows alice by a UUID of its own.
         let named = UserChange { name: KeyUpdate::To("alice".to_owned()), ..UserChange::default() };
         f.service.put_user(admin(), UserId(id("alice")), named).await.unwrap();
         let known = create("alice");
         assert!(!known.stderr.contains("warning"), "{known:?}");
-        let caller = f.service.authenticate(known.ok().trim_end(), "r".into()).await.unwrap();
-        assert_eq!(caller.only_user(), Some(UserId(id("alice"))));
+        let holder = f.service.authenticate(known.ok().trim_end()).await.unwrap();
+        assert_eq!(holder.user, Some(UserId(id("alice"))));
         let list = run(&f.db, ["keys", "list", "-o", "json"]).json();
         assert_eq!((&list["items"][1]["user_name"], &list["items"][1]["resource_groups"]), (&json!("alice"), &json!(["a100", "gpu"])));
     }

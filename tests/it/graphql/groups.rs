@@ -152,7 +152,11 @@ on_both! {
 
     async fn only_an_admin_of_the_group_writes(db: TestDb) {
         let api = Api::cluster(db).await;
-        let elsewhere = || fairshared::service::Caller { groups: Some(std::sync::Arc::from(["other".to_owned()])), ..admin() };
+        let elsewhere = || {
+            let mut caller = admin();
+            caller.principal.groups = Some(std::sync::Arc::from(["other".to_owned()]));
+            caller
+        };
         for query in [
             r#"mutation { upsert_resource_group(name: "gpu-cluster", scheduler: "best") { name } }"#,
             r#"mutation { delete_resource_group(name: "gpu-cluster", confirm: "gpu-cluster", force: true) }"#,

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use crate::support::database::TestDb;
-use crate::support::fixture::{Fixture, admin, id, kernel, with};
+use crate::support::fixture::{Fixture, admin, caller_with, id, kernel, with};
 
 /// A job runner without a clock: it runs `aggregate` at once.
 struct Jobs(Arc<Service>);
@@ -67,7 +67,9 @@ pub struct Api {
 }
 
 pub fn role(role: Role, user: Option<&str>) -> Caller {
-    Caller { role, user: user.map(|u| UserId(id(u))), ..admin() }
+    let mut caller = caller_with(role);
+    caller.principal.user = user.map(|u| UserId(id(u)));
+    caller
 }
 
 impl Api {

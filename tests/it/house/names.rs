@@ -6,13 +6,13 @@ use super::files::sources;
 use super::source::{Token, tokens};
 
 /// Public types of one word, each with the reason why it needs no other.
-const ONE_WORD: [(&str, &str); 64] = [
+const ONE_WORD: [(&str, &str); 65] = [
     ("Affinity", "an affinity of Kubernetes"),
     ("Amount", "an amount of a slot"),
-    ("Authenticator", "the part of a server that checks keys"),
+    ("Authenticator", "one way to prove an identity"),
     ("Bound", "a quota or a limit, as Kubernetes and KAI call both"),
     ("Bucket", "a usage bucket, the unit of decay"),
-    ("Caller", "the holder of the key of a request"),
+    ("Caller", "who sends a request"),
     ("Candidate", "an owner in a comparison"),
     ("Clock", "the clock of the service"),
     ("Comparison", "the owners that an explanation compares"),
@@ -43,6 +43,7 @@ const ONE_WORD: [(&str, &str); 64] = [
     ("Options", "the options of one algorithm of the division, which `algorithms!` finds by this name"),
     ("Owner", "a domain, project or member whose usage is counted"),
     ("Page", "a page of a list"),
+    ("Principal", "an identity with rights, as in Kerberos"),
     ("Problem", "`application/problem+json`"),
     ("Project", "a tier of the hierarchy"),
     ("Quantity", "a quantity, as Kubernetes calls it"),

@@ -6,11 +6,11 @@ use fairshared::domain::queues::QueueConfig;
 use fairshared::service::audit_log::{AuditEntry, AuditFilter};
 use fairshared::service::input::page::PageWindow;
 use fairshared::service::queues::{QueuesChanged, QueuesWrite};
-use fairshared::service::{Caller, Error, Role, Service};
+use fairshared::service::{Error, Role, Service};
 use serde_json::{Value, json};
 
 use super::config;
-use crate::support::fixture::{Fixture, GROUP, admin, surely};
+use crate::support::fixture::{Fixture, GROUP, admin, caller_with, surely};
 use crate::support::{ManualClock, on_both, time};
 
 async fn put(f: &Fixture, queue: &Value) -> Result<QueuesChanged, Error> {
@@ -204,18 +204,17 @@ on_both! {
     async fn only_admins_write_and_users_see_nothing(db: TestDb) {
         let f = Fixture::new(db, "2026-01-10T00:00:00Z").await;
         put(&f, &json!({"name": "a"})).await.unwrap();
-        let of = |role| Caller { role, ..admin() };
         for role in [Role::Scheduler, Role::Viewer, Role::User] {
             let new = || config(&json!({"name": "b"}));
             let write = || QueuesWrite { queues: vec![new()], ..QueuesWrite::default() };
             let group = || GROUP.to_owned();
             let refused = [
-                f.service.put_queue(of(role), group(), new(), None).await.unwrap_err(),
-                f.service.put_queues(of(role), group(), write()).await.unwrap_err(),
-                f.service.delete_queue(of(role), group(), "a".to_owned(), None).await.unwrap_err(),
+                f.service.put_queue(caller_with(role), group(), new(), None).await.unwrap_err(),
+                f.service.put_queues(caller_with(role), group(), write()).await.unwrap_err(),
+                f.service.delete_queue(caller_with(role), group(), "a".to_owned(), None).await.unwrap_err(),
             ];
             assert!(refused.iter().all(|e| e.code() == "forbidden"), "{role:?}: {refused:?}");
-            let reads = f.service.queues(&of(role), GROUP).is_ok();
+            let reads = f.service.queues(&caller_with(role), GROUP).is_ok();
             assert_eq!(reads, role != Role::User);
         }
         assert_eq!(names(&f), ["a"]);

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use fairshared::domain::division::DivisionSimulation;
 use fairshared::domain::queues::QueueSpec;
 use fairshared::domain::slots::SlotName;
-use fairshared::service::{Caller, Role, Service};
+use fairshared::service::{Role, Service};
 use serde_json::{Value, json};
 
 use super::{division, set_queues};
-use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, slots, with};
+use crate::support::fixture::{Fixture, GROUP, admin, caller_with, id, kernel, slots, with};
 use crate::support::{ManualClock, on_both};
 
 const START: &str = "2026-01-10T00:00:00Z";
@@ -214,7 +214,7 @@ on_both! {
     async fn users_do_not_see_the_division(db: TestDb) {
         let f = Fixture::new(db, START).await;
         for role in Role::ALL {
-            let seen = f.service.division(&Caller { role, ..admin() }, GROUP, false).await;
+            let seen = f.service.division(&caller_with(role), GROUP, false).await;
             let reads_all = ![Role::User, Role::Connector].contains(&role);
             assert_eq!(seen.map(|_| ()).map_err(|error| error.code()), if reads_all { Ok(()) } else { Err("forbidden") }, "{role:?}");
         }

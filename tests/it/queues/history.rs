@@ -2,14 +2,14 @@
 
 use fairshared::domain::time::Day;
 use fairshared::jobs::{JobRunner, JobSettings};
+use fairshared::service::Role;
 use fairshared::service::division::{DivisionDay, HistoryFilter};
 use fairshared::service::input::page::{Cursor, PageWindow};
 use fairshared::service::jobs::JobControl;
-use fairshared::service::{Caller, Role};
 use serde_json::json;
 
 use super::set_queues;
-use crate::support::fixture::{Fixture, GROUP, admin, kernel, surely, with};
+use crate::support::fixture::{Fixture, GROUP, admin, caller_with, kernel, surely, with};
 use crate::support::{on_both, time};
 
 const START: &str = "2026-01-10T00:00:00Z";
@@ -96,7 +96,7 @@ on_both! {
         let one = HistoryFilter { from: Some(day("2026-01-11T00:00:00Z")), to: Some(day("2026-01-11T00:00:00Z")), queue: Some("é".into()) };
         let found = rows(&f, &one).await;
         assert_eq!(found.iter().map(|r| (r.day, r.queue.as_str())).collect::<Vec<_>>(), [(day("2026-01-11T00:00:00Z"), "é")]);
-        let user = Caller { role: Role::User, ..admin() };
+        let user = caller_with(Role::User);
         let refused = f.service.division_history(&user, GROUP, &one, &PageWindow::forward(5, None)).await.unwrap_err();
         assert_eq!(refused.code(), "forbidden");
     }

@@ -2,11 +2,11 @@
 
 use fairshared::domain::reclaim::{PendingMember, ReclaimPlan, ReclaimRule, ReclaimVerdict};
 use fairshared::service::plans::PlanRequest;
-use fairshared::service::{Caller, Error, Role, Service};
+use fairshared::service::{Error, Role, Service};
 use serde_json::{Value, json};
 
 use super::set_queues;
-use crate::support::fixture::{Fixture, GROUP, admin, id, incoming, kernel, slots, with};
+use crate::support::fixture::{Fixture, GROUP, admin, caller_with, id, incoming, kernel, slots, with};
 use crate::support::on_both;
 
 const START: &str = "2026-01-10T00:00:00Z";
@@ -165,7 +165,7 @@ on_both! {
         let huge = plan(&f, request("w", "b", &["1000000000000000000"])).await;
         assert_eq!(huge.verdict, ReclaimVerdict::Refused);
         for role in Role::ALL {
-            let caller = Caller { role, ..admin() };
+            let caller = caller_with(role);
             let answer = f.service.plan_reclaim(&caller, GROUP, request("w", "b", &["1"])).await;
             assert_eq!(answer.is_ok(), matches!(role, Role::Admin | Role::Scheduler), "{role:?}");
         }

@@ -8,12 +8,12 @@ use fairshared::service::audit_log::AuditFilter;
 use fairshared::service::configuration::{ConfigurationChanged, WantedConfiguration};
 use fairshared::service::input::page::PageWindow;
 use fairshared::service::weights::{WeightItem, WeightTarget};
-use fairshared::service::{Caller, Error, Role, Service};
+use fairshared::service::{Error, Role, Service};
 use fairshared::store;
 use serde_json::{Value, json};
 
 use super::config;
-use crate::support::fixture::{Fixture, GROUP, admin, kernel, with};
+use crate::support::fixture::{Fixture, GROUP, admin, caller_with, kernel, with};
 use crate::support::on_both;
 
 const START: &str = "2026-01-10T00:00:00Z";
@@ -129,7 +129,7 @@ on_both! {
     async fn only_admins_write(db: TestDb) {
         let f = cluster(db).await;
         for role in [Role::Scheduler, Role::Viewer, Role::User] {
-            let caller = Caller { role, ..admin() };
+            let caller = caller_with(role);
             let some = || wanted(&[weight("research", Some("2"))], None, false);
             let write = f.service.put_configuration(caller.clone(), GROUP.to_owned(), some(), None).await;
             let preview = f.service.preview_configuration(&caller, GROUP, some()).await;

@@ -7,6 +7,8 @@ use axum::body::{Body, Bytes};
 use axum::http::header;
 use fairshared::server::{self, KeyQuotas, ServerApp};
 use fairshared::service::Role;
+use fairshared::service::access::ClientId;
+use fairshared::service::access::client_semaphores::ClientSemaphores;
 use serde_json::json;
 use tower::ServiceExt;
 
@@ -112,11 +114,12 @@ on_both! {
 }
 
 #[tokio::test]
-async fn semaphores_of_keys_that_are_not_in_use_are_dropped() {
-    let semaphores = fairshared::service::key_semaphores::KeySemaphores::new(1);
-    let keep = semaphores.semaphore_of(Some(uuid::Uuid::from_u128(1)));
-    let dropped = Arc::downgrade(&semaphores.semaphore_of(Some(uuid::Uuid::from_u128(2))));
-    let _other = semaphores.semaphore_of(Some(uuid::Uuid::from_u128(3)));
+async fn semaphores_of_clients_that_are_not_in_use_are_dropped() {
+    let client = |n| ClientId::Key(uuid::Uuid::from_u128(n));
+    let semaphores = ClientSemaphores::new(1);
+    let keep = semaphores.semaphore_of(client(1));
+    let dropped = Arc::downgrade(&semaphores.semaphore_of(client(2)));
+    let _other = semaphores.semaphore_of(client(3));
     assert!(dropped.upgrade().is_none());
-    assert!(Arc::ptr_eq(&keep, &semaphores.semaphore_of(Some(uuid::Uuid::from_u128(1)))));
+    assert!(Arc::ptr_eq(&keep, &semaphores.semaphore_of(client(1))));
 }

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::pin;
 
+use fairshared::service::access::ClientId;
 use fairshared::service::compute_permits::ComputePermits;
 use futures::poll;
 use serde_json::json;
@@ -12,8 +13,8 @@ use super::support::{Server, group};
 use crate::support::fixture::{GROUP, admin, id, kernel};
 use crate::support::on_both;
 
-fn key(number: u128) -> Uuid {
-    Uuid::from_u128(number)
+fn client(number: u128) -> ClientId {
+    ClientId::Key(Uuid::from_u128(number))
 }
 
 /// Polls once, so that the future proceeds as far as it can.
@@ -24,11 +25,11 @@ async fn waits(future: std::pin::Pin<&mut impl Future>) -> bool {
 #[tokio::test]
 async fn the_first_who_waits_is_the_first_who_computes_and_a_request_that_is_given_up_holds_up_no_other() {
     let permits = ComputePermits::new(1);
-    let first = permits.acquire(Some(key(1))).await.unwrap();
-    let (mut second, mut third) = (Box::pin(permits.acquire(Some(key(2)))), pin!(permits.acquire(Some(key(3)))));
+    let first = permits.acquire(client(1)).await.unwrap();
+    let (mut second, mut third) = (Box::pin(permits.acquire(client(2))), pin!(permits.acquire(client(3))));
     assert!(waits(second.as_mut()).await && waits(third.as_mut()).await);
     assert_eq!(permits.count_free(), 0);
-    let mut fourth = pin!(permits.acquire(Some(key(4))));
+    let mut fourth = pin!(permits.acquire(client(4)));
     assert!(waits(fourth.as_mut()).await);
     drop(second);
     drop(first);
@@ -42,15 +43,15 @@ async fn the_first_who_waits_is_the_first_who_computes_and_a_request_that_is_giv
 #[tokio::test]
 async fn a_key_with_many_requests_takes_half_of_the_permits_and_one_place_in_the_line() {
     let permits = ComputePermits::new(2);
-    let busy = permits.acquire(Some(key(1))).await.unwrap();
-    let mut more: Vec<_> = (0..20).map(|_| Box::pin(permits.acquire(Some(key(1))))).collect();
+    let busy = permits.acquire(client(1)).await.unwrap();
+    let mut more: Vec<_> = (0..20).map(|_| Box::pin(permits.acquire(client(1)))).collect();
     for waiting in &mut more {
         assert!(waits(waiting.as_mut()).await);
     }
     // The other half is free for another key at once.
-    let other = permits.acquire(Some(key(2))).await.unwrap();
+    let other = permits.acquire(client(2)).await.unwrap();
     // With all permits taken, a third key waits for one computation and not for the twenty before it.
-    let mut third = pin!(permits.acquire(Some(key(3))));
+    let mut third = pin!(permits.acquire(client(3)));
     assert!(waits(third.as_mut()).await);
     drop(busy);
     drop(third.await.unwrap());
@@ -60,9 +61,9 @@ async fn a_key_with_many_requests_takes_half_of_the_permits_and_one_place_in_the
 #[tokio::test]
 async fn work_on_few_rows_needs_no_permit() {
     let permits = ComputePermits::new(1);
-    let _busy = permits.acquire(Some(key(1))).await.unwrap();
-    assert_eq!(permits.scan(Some(key(2)), 100, || Ok(7)).await.unwrap(), 7);
-    assert!(waits(pin!(permits.scan(Some(key(2)), 100_000, || Ok(7)))).await);
+    let _busy = permits.acquire(client(1)).await.unwrap();
+    assert_eq!(permits.scan(client(2), 100, || Ok(7)).await.unwrap(), 7);
+    assert!(waits(pin!(permits.scan(client(2), 100_000, || Ok(7)))).await);
 }
 
 on_both! {
@@ -72,7 +73,7 @@ on_both! {
         let permits = &server.service.permits;
         let mut busy = Vec::new();
         for number in 0..permits.count_free() {
-            busy.push(permits.acquire(Some(key(u128::try_from(number).unwrap()))).await.unwrap());
+            busy.push(permits.acquire(client(u128::try_from(number).unwrap())).await.unwrap());
         }
         assert_eq!(permits.count_free(), 0);
         let body = json!({"algorithm": "drf", "capacity": {"cpu": 8}, "queues": [{"name": "a", "request": {"cpu": 5}}]});

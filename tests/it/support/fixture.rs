@@ -16,7 +16,7 @@ use fairshared::service::ingest::incoming::RefusedReport;
 use fairshared::service::ingest::incoming::{IncomingReport, KernelInput};
 use fairshared::service::kernels::StoredRecord;
 use fairshared::service::people::PeopleDirectory;
-use fairshared::service::{Caller, Clock, Service};
+use fairshared::service::{Caller, Clock, Role, Service};
 use fairshared::store::day_totals::{self, MemberDomain};
 use fairshared::store::{groups, run_times};
 use serde_json::{Value, json};
@@ -41,6 +41,14 @@ pub fn id(name: &str) -> Uuid {
 
 pub fn admin() -> Caller {
     Caller::internal("test")
+}
+
+/// A caller with another role than an admin's.
+#[allow(dead_code, reason = "benches do not call it")]
+pub fn caller_with(role: Role) -> Caller {
+    let mut caller = admin();
+    caller.principal.role = role;
+    caller
 }
 
 /// The terms of a removal that is confirmed and forced.

@@ -4,69 +4,19 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::error::{Error, Result};
+use super::principal::{ClientId, Principal};
+use super::role::Role;
 use crate::domain::ids::UserId;
 use crate::domain::slots::SlotNameSource;
-use crate::domain::time::Timestamp;
 use crate::process::random;
-
-/// The rights of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Everything.
-    Admin,
-    /// Ingest, sequence, reclaim plans, read.
-    Scheduler,
-    /// Ingest, sequence, rounds of a connector, agents, the tree of people.
-    Connector,
-    /// Read.
-    Viewer,
-    /// Read one user's own rows.
-    User,
-}
-
-impl Role {
-    pub const ALL: [Self; 5] = [Self::Admin, Self::Scheduler, Self::Connector, Self::Viewer, Self::User];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Admin => "admin",
-            Self::Scheduler => "scheduler",
-            Self::Connector => "connector",
-            Self::Viewer => "viewer",
-            Self::User => "user",
-        }
-    }
-
-    /// The rights of the role, in one sentence.
-    pub fn summary(self) -> &'static str {
-        match self {
-            Self::Admin => "May do everything.",
-            Self::Scheduler => "May report, ask for orders and plans, and read everything.",
-            Self::Connector => {
-                "May report, ask for orders, set agents and bring the tree of people, in the resource groups of its key."
-            }
-            Self::Viewer => "May read everything.",
-            Self::User => "May read one user's own rows.",
-        }
-    }
-
-    /// True for a role that neither changes nor reports anything.
-    pub fn is_read_only(self) -> bool {
-        matches!(self, Self::Viewer | Self::User)
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|r| r.as_str() == text)
-    }
-}
+use crate::service::input::error::{Error, Result};
 
 /// The rights of a caller, and the rows that it may see.
 #[derive(Clone, Copy, Debug)]
 pub struct CallerAccess {
     role: Role,
     user: Option<UserId>,
-    key: Option<Uuid>,
+    client: ClientId,
 }
 
 impl CallerAccess {
@@ -94,9 +44,9 @@ impl CallerAccess {
         self.require(&[Role::Admin, Role::Scheduler, Role::Viewer])
     }
 
-    /// The id of the caller's key; `None` for the service itself and the command line.
-    pub fn key(self) -> Option<Uuid> {
-        self.key
+    /// The client whose permits the caller uses.
+    pub fn client(self) -> ClientId {
+        self.client
     }
 
     /// The only user whose rows may be seen; `None` for all users.
@@ -153,19 +103,10 @@ impl KeyReach {
     }
 }
 
-/// The holder of a valid key, or the service itself.
+/// Who sends a request, or runs a command or a job.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// The key's label, or `cli:` and a user of the system, or the name of a job.
-    pub actor: Arc<str>,
-    pub key_id: Option<Uuid>,
-    pub role: Role,
-    /// The user whose rows a key with the role `user` may see.
-    pub user: Option<UserId>,
-    /// The only resource groups that the key reaches; `None` for all.
-    pub groups: Option<Arc<[String]>>,
-    /// The end of the key's validity.
-    pub expires_at: Option<Timestamp>,
+    pub principal: Principal,
     pub request_id: Arc<str>,
 }
 
@@ -177,15 +118,7 @@ impl Caller {
 
     /// The same, for a request that has an id already.
     pub fn internal_in(actor: impl Into<Arc<str>>, request_id: Arc<str>) -> Self {
-        Self {
-            actor: actor.into(),
-            key_id: None,
-            role: Role::Admin,
-            user: None,
-            groups: None,
-            expires_at: None,
-            request_id,
-        }
+        Self { principal: Principal::local(actor.into()), request_id }
     }
 
     /// A job. It leaves no entry in the audit log.
@@ -195,16 +128,22 @@ impl Caller {
 
     /// The source that new slot names of the caller in a resource group count for.
     pub fn slot_name_source(&self, group: &str) -> SlotNameSource {
-        SlotNameSource { key: self.key_id, group: Some(Arc::from(group)), is_about_agents: false }
+        SlotNameSource { client: self.client().id(), group: Some(Arc::from(group)), is_about_agents: false }
+    }
+
+    /// The client whose permits and limits the caller uses.
+    pub fn client(&self) -> ClientId {
+        self.principal.client
     }
 
     pub fn key_reach(&self) -> KeyReach {
-        KeyReach { groups: self.groups.clone(), own_user: self.only_user() }
+        KeyReach { groups: self.principal.groups.clone(), own_user: self.only_user() }
     }
 
     /// The rights of the caller in the groups that its key reaches.
     pub fn access(&self) -> CallerAccess {
-        CallerAccess { role: self.role, user: self.user, key: self.key_id }
+        let Principal { client, role, user, .. } = self.principal;
+        CallerAccess { role, user, client }
     }
 
     pub fn require_admin(&self) -> Result<()> {
@@ -243,12 +182,12 @@ impl Caller {
 
     /// True if the key reaches the resource group.
     pub fn reaches(&self, group: &str) -> bool {
-        has_group(self.groups.as_deref(), group)
+        has_group(self.principal.groups.as_deref(), group)
     }
 
     /// Refuses a resource group that the key does not reach.
     pub fn require_group(&self, group: &str) -> Result<()> {
-        match &self.groups {
+        match &self.principal.groups {
             Some(groups) if !self.reaches(group) => Err(Error::Forbidden(format!(
                 "this key is limited to {}, and does not reach the resource group {group:?}",
                 groups.join(", ")
@@ -259,7 +198,7 @@ impl Caller {
 
     /// Checks that the key reaches all groups, for requests that concern the whole server.
     pub fn require_all_groups(&self) -> Result<()> {
-        match &self.groups {
+        match &self.principal.groups {
             Some(groups) => Err(Error::Forbidden(format!(
                 "this needs a key that reaches all resource groups; yours is limited to {}",
                 groups.join(", ")
