@@ -21,12 +21,12 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
-use axum::routing::{Route, get};
+use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceBuilder;
-use tower::layer::layer_fn;
 use tower_http::CompressionLevel;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
@@ -83,22 +83,21 @@ pub fn router(app: ServerApp) -> Router {
     rest::metrics::describe();
     let docs = SwaggerUi::new("/docs").config(Config::from(DOCUMENT_PATH));
     let graphql = graphql::router(graphql::schema(Arc::clone(&service), Arc::clone(&jobs)), Arc::clone(&service))
-        .layer(rest::in_time(limits))
+        .layer(from_fn_with_state(limits, rest::answer_in_time))
         .layer(DefaultBodyLimit::max(limits.body_bytes));
-    let pages = ui::router(Arc::clone(&service), site).layer(rest::in_time(limits));
+    let pages = ui::router(Arc::clone(&service), site).layer(from_fn_with_state(limits, rest::answer_in_time));
     // Together they are one layer of the router, because the router clones each of its layers for each request.
     let around = ServiceBuilder::new()
-        .layer(layer_fn(layers::identify))
+        .layer(from_fn(layers::identify))
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
         // Outside of the check of keys: a browser sends its preflight request without a key, and the page must be able
         // to read why its key was refused.
         .option_layer(cors::layer(&cors_origins))
         .layer(CatchPanicLayer::custom(layers::panic_response))
-        .layer(layer_fn(move |route: Route| {
-            let counted = slot_name_sources::count_slot_names(Arc::clone(&gate.service), route);
-            let in_known_groups = new_groups::look_for_new_groups(Arc::clone(&gate.service), counted);
-            access::authenticate(gate.clone(), encodings::refuse_encoded_bodies(in_known_groups))
-        }));
+        .layer(from_fn_with_state(gate, access::check_access))
+        .layer(from_fn(encodings::refuse_encoded_bodies))
+        .layer(from_fn_with_state(Arc::clone(&service), new_groups::look_for_new_groups))
+        .layer(from_fn_with_state(Arc::clone(&service), slot_name_sources::count_slot_names));
     LimitedEndpoints::new(limits)
         .over(service, jobs)
         .merge(graphql)
@@ -122,9 +121,9 @@ pub fn internal_router(endpoints: LimitedEndpoints, app: ServerApp, actor: &str)
     let actor = Arc::<str>::from(actor);
     endpoints.over(app.service, app.jobs).fallback(|| async { StatusCode::NOT_FOUND }).layer(
         ServiceBuilder::new()
-            .layer(layer_fn(layers::identify))
+            .layer(from_fn(layers::identify))
             .layer(CatchPanicLayer::custom(layers::panic_response))
-            .layer(layer_fn(move |route: Route| access::trust_caller(Arc::clone(&actor), route))),
+            .layer(from_fn_with_state(actor, access::trust_caller)),
     )
 }
 

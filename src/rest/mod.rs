@@ -1,7 +1,6 @@
 //! REST. Each endpoint has a file of its own, `<resource>/<verb>.rs`; `router.rs` lists them all.
 
 pub mod agents;
-mod answers;
 pub mod audit;
 pub mod audit_log;
 pub mod capacity_days;
@@ -61,7 +60,6 @@ pub mod users;
 pub mod whoami;
 pub mod workloads;
 
-pub use answers::EndpointService;
 pub use openapi::{openapi, openapi_document};
-pub use router::{LimitedEndpoints, in_time};
+pub use router::{LimitedEndpoints, answer_in_time};
 pub use state::RequestLimits;

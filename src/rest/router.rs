@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request};
-use axum::response::IntoResponse;
-use axum::routing::Route;
-use tower::layer::layer_fn;
-use tower::{Layer, Service as _, ServiceBuilder, service_fn};
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use tower::ServiceBuilder;
 use tower_http::timeout::RequestBodyTimeoutLayer;
 use tower_http::validate_request::ValidateRequestHeaderLayer;
 
-use super::answers::EndpointService;
 use super::part::{AnsweringRouter, EndpointPart, part};
 use super::problem::Problem;
 use super::state::{ApiState, RequestLimits};
@@ -135,7 +133,7 @@ impl LimitedEndpoints {
         };
         let small = DefaultBodyLimit::max(limits.body_bytes);
         let (prompt, around) = strict(&USUAL_ENDPOINTS);
-        let prompt = prompt.layer(around.layer(small).layer(in_time(limits)));
+        let prompt = prompt.layer(around.layer(small).layer(from_fn_with_state(limits, answer_in_time)));
         let (patient, around) = strict(&UNTIMED_ENDPOINTS);
         let patient = patient.layer(around.layer(small));
         let (bulk, around) = strict(&BULK_ENDPOINTS);
@@ -152,13 +150,7 @@ impl LimitedEndpoints {
 }
 
 /// Answers 503 if the response takes too long. A write that has begun is still completed.
-pub fn in_time(
-    limits: RequestLimits,
-) -> impl Layer<Route, Service = impl EndpointService> + Clone + Send + Sync + 'static {
-    layer_fn(move |mut inner: Route| {
-        service_fn(move |request: Request| {
-            let answering = tokio::time::timeout(limits.timeout, inner.call(request));
-            async move { answering.await.unwrap_or_else(|_| Ok(Problem::timeout().into_response())) }
-        })
-    })
+pub async fn answer_in_time(State(limits): State<RequestLimits>, request: Request, next: Next) -> Response {
+    let answering = tokio::time::timeout(limits.timeout, next.run(request));
+    answering.await.unwrap_or_else(|_| Problem::timeout().into_response())
 }

@@ -4,8 +4,7 @@
 //! few that show no data of the cluster (`is_open`). The caller is put into the extensions of the request, where handlers
 //! find it.
 //!
-//! The usual request has a key whose holder is in memory. It is answered without a boxed future and without the
-//! database. All others take the slower path, which may read the key or the session from the database.
+//! The usual request has a key whose holder is in memory. Others may read the key or the session from the database.
 //!
 //! An admitted request holds two things until its handler has returned the response: the account of its body
 //! ([`BodyAccount`]) and, unless it is urgent, a permit of its key ([`KeyLimits`]).
@@ -17,13 +16,11 @@
 
 use std::sync::Arc;
 
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{HeaderName, Method};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use futures::FutureExt;
-use futures::future::ready;
 use tokio::sync::OwnedSemaphorePermit;
-use tower::service_fn;
 
 use super::authenticators::Authenticator;
 use super::body_account::BodyAccount;
@@ -31,7 +28,6 @@ use super::key_limits::KeyLimits;
 use super::layers::RequestId;
 use super::request_runtime::is_urgent;
 use crate::graphql;
-use crate::rest::EndpointService;
 use crate::rest::problem::Problem;
 use crate::service::access::Principal;
 use crate::service::{Caller, Error, Service};
@@ -105,45 +101,25 @@ impl AccessGate {
 }
 
 /// Adds the caller to each request, or refuses the request.
-pub fn authenticate(gate: AccessGate, mut inner: impl EndpointService) -> impl EndpointService {
-    service_fn(move |mut request: Request| {
-        if is_open(&request) {
-            return inner.call(request).left_future().left_future();
-        }
-        let gate = gate.clone();
-        let known = gate.proof(&request).ok().and_then(|(authenticator, proof)| authenticator.find_in_memory(proof));
-        if let Some(Ok(principal)) = known {
-            let admitted = match gate.let_in(&mut request, principal) {
-                Ok(admitted) => admitted,
-                Err(problem) => return ready(Ok(problem.into_response())).left_future().right_future().left_future(),
-            };
-            let answering = inner.call(request);
-            let answering = async move { Ok(gate.finish(&admitted, answering.await?)) };
-            return answering.right_future().right_future().left_future();
-        }
-        let mut inner = inner.clone();
-        let asking = async move {
-            let principal = match gate.proof(&request) {
-                Ok((authenticator, proof)) => authenticator.authenticate(proof).await,
-                Err(error) => Err(error),
-            };
-            match principal.map_err(Problem::from).and_then(|principal| gate.let_in(&mut request, principal)) {
-                Ok(admitted) => Ok(gate.finish(&admitted, inner.call(request).await?)),
-                Err(problem) => Ok(problem.into_response()),
-            }
-        };
-        // Boxed, so that the future of the usual requests stays small.
-        asking.boxed().right_future()
-    })
+pub async fn check_access(State(gate): State<AccessGate>, mut request: Request, next: Next) -> Response {
+    if is_open(&request) {
+        return next.run(request).await;
+    }
+    let principal = match gate.proof(&request) {
+        Ok((authenticator, proof)) => authenticator.authenticate(proof).await,
+        Err(error) => Err(error),
+    };
+    match principal.map_err(Problem::from).and_then(|principal| gate.let_in(&mut request, principal)) {
+        Ok(admitted) => gate.finish(&admitted, next.run(request).await),
+        Err(problem) => problem.into_response(),
+    }
 }
 
 /// Makes `actor` the caller of every request, with the rights of an admin. For requests from within this process only.
-pub fn trust_caller(actor: Arc<str>, mut inner: impl EndpointService) -> impl EndpointService {
-    service_fn(move |mut request: Request| {
-        let caller = Caller::internal_in(Arc::clone(&actor), request_id(&request));
-        request.extensions_mut().insert(caller);
-        inner.call(request)
-    })
+pub async fn trust_caller(State(actor): State<Arc<str>>, mut request: Request, next: Next) -> Response {
+    let caller = Caller::internal_in(actor, request_id(&request));
+    request.extensions_mut().insert(caller);
+    next.run(request).await
 }
 
 fn request_id(request: &Request) -> Arc<str> {

@@ -4,24 +4,17 @@
 use axum::body::HttpBody;
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
-use axum::response::IntoResponse;
-use futures::FutureExt;
-use futures::future::ready;
-use tower::service_fn;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 
-use crate::rest::EndpointService;
 use crate::rest::problem::Problem;
 
 /// Refuses a request whose body has an encoding other than `identity`.
-pub fn refuse_encoded_bodies(mut inner: impl EndpointService) -> impl EndpointService {
-    service_fn(move |request: Request| match foreign_encoding(&request) {
-        None => inner.call(request).left_future(),
-        Some(encoding) => {
-            let detail = format!("the body is encoded as {encoding:?} (Content-Encoding); send it is");
-            let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_content_encoding", detail);
-            ready(Ok(problem.header(header::ACCEPT_ENCODING, "identity").into_response())).right_future()
-        }
-    })
+pub async fn refuse_encoded_bodies(request: Request, next: Next) -> Response {
+    let Some(encoding) = foreign_encoding(&request) else { return next.run(request).await };
+    let detail = format!("the body is encoded as {encoding:?} (Content-Encoding); send it is");
+    let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_content_encoding", detail);
+    problem.header(header::ACCEPT_ENCODING, "identity").into_response()
 }
 
 /// The first encoding of the body that is not `identity`.

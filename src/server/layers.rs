@@ -3,16 +3,14 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{MatchedPath, Request};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, header};
-use axum::response::IntoResponse;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use tokio::time::Instant;
-use tower::service_fn;
 use tracing::Instrument;
 
 use crate::process::random;
-use crate::rest::EndpointService;
 use crate::rest::metrics;
 use crate::rest::problem::{self, Problem};
 
@@ -40,31 +38,28 @@ impl RequestId {
 }
 
 /// Gives each request an id and a trace span, completes its response, and counts it in the metrics of its route.
-pub fn identify<R: IntoResponse + 'static>(mut inner: impl EndpointService<R>) -> impl EndpointService {
-    service_fn(move |mut request: Request| {
-        let start = Instant::now();
-        let RequestId(id) = RequestId::of(&request);
-        let span = tracing::info_span!(
-            "request", request_id = &*id, method = %request.method(), path = request.uri().path()
-        );
-        let (method, uri) = (request.method().clone(), request.uri().clone());
-        let route = request.extensions().get::<MatchedPath>().cloned();
-        request.extensions_mut().insert(RequestId(Arc::clone(&id)));
-        let answering = span.in_scope(|| inner.call(request));
-        let finished = async move {
-            let mut response = problem::finish(answering.await.into_response(), &id);
-            if let Ok(value) = HeaderValue::from_str(&id) {
-                response.headers_mut().insert(REQUEST_ID, value);
-            }
-            set_security_headers(uri.path(), response.headers_mut());
-            let status = response.status().as_u16();
-            tracing::info!(status, "answered");
-            let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
-            metrics::record_request(method.as_str(), route, status, start.elapsed());
-            Ok(response)
-        };
-        finished.instrument(span)
-    })
+pub async fn identify(mut request: Request, next: Next) -> Response {
+    let start = Instant::now();
+    let RequestId(id) = RequestId::of(&request);
+    let span = tracing::info_span!(
+        "request", request_id = &*id, method = %request.method(), path = request.uri().path()
+    );
+    let (method, uri) = (request.method().clone(), request.uri().clone());
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    request.extensions_mut().insert(RequestId(Arc::clone(&id)));
+    let answering = async move {
+        let mut response = problem::finish(next.run(request).await, &id);
+        if let Ok(value) = HeaderValue::from_str(&id) {
+            response.headers_mut().insert(REQUEST_ID, value);
+        }
+        set_security_headers(uri.path(), response.headers_mut());
+        let status = response.status().as_u16();
+        tracing::info!(status, "answered");
+        let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
+        metrics::record_request(method.as_str(), route, status, start.elapsed());
+        response
+    };
+    answering.instrument(span).await
 }
 
 /// Sets the headers by which a browser does not guess the type of a response, show it in a frame, send its address to
@@ -78,6 +73,6 @@ pub fn set_security_headers(path: &str, headers: &mut HeaderMap) {
 }
 
 /// The response to a request whose handler panicked. The panic itself is in the log.
-pub fn panic_response(_: Box<dyn Any + Send>) -> Response<Body> {
+pub fn panic_response(_: Box<dyn Any + Send>) -> Response {
     Problem::from(crate::service::Error::internal("a handler panicked")).into_response()
 }

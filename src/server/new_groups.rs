@@ -4,29 +4,20 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::Method;
-use futures::FutureExt;
+use axum::middleware::Next;
+use axum::response::Response;
 use percent_encoding::percent_decode_str;
-use tower::service_fn;
 
-use crate::rest::EndpointService;
 use crate::service::{Caller, Service};
 
 /// Reads groups from the database before a request whose path names a group that is not in memory.
-pub fn look_for_new_groups(service: Arc<Service>, mut inner: impl EndpointService) -> impl EndpointService {
-    service_fn(move |request: Request| {
-        if !names_new_group(&service, &request) {
-            return inner.call(request).left_future();
-        }
-        let (service, mut inner) = (Arc::clone(&service), inner.clone());
-        let looking = async move {
-            service.publish_new_groups().await;
-            inner.call(request).await
-        };
-        // Boxed, so that the future of the usual requests stays small.
-        looking.boxed().right_future()
-    })
+pub async fn look_for_new_groups(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+    if names_new_group(&service, &request) {
+        service.publish_new_groups().await;
+    }
+    next.run(request).await
 }
 
 /// True if the path names a group that is not in memory. A PUT of the group itself is excepted: it creates the group,

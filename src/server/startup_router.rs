@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use axum::Router;
 use axum::http::HeaderValue;
+use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tower::ServiceBuilder;
-use tower::layer::layer_fn;
 
 use super::{cors, layers};
 use crate::rest::health;
@@ -25,7 +25,7 @@ pub struct StartupRouter {
 impl StartupRouter {
     /// A door without a service. Its answers can be read by pages of `origins`, too.
     pub fn closed(origins: &[HeaderValue]) -> Self {
-        let around = ServiceBuilder::new().layer(layer_fn(layers::identify)).option_layer(cors::layer(origins));
+        let around = ServiceBuilder::new().layer(from_fn(layers::identify)).option_layer(cors::layer(origins));
         let closed = Router::new().route("/healthz", get(health::live::handle)).fallback(not_ready_response);
         Self { service: Arc::default(), closed: closed.layer(around) }
     }

@@ -26,10 +26,6 @@ impl Authenticator for KeyAuthenticator {
         Ok(Some(key.trim()))
     }
 
-    fn find_in_memory(&self, key: &str) -> Option<Result<Principal, Error>> {
-        self.service.known_holder(key)
-    }
-
     fn authenticate<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Principal, Error>> {
         self.service.authenticate(key).boxed()
     }

@@ -20,10 +20,7 @@ pub trait Authenticator: Send + Sync {
     /// The proof of this kind that a request carries; `None` if it carries none. Fails if the proof may not be used here.
     fn find_proof<'a>(&self, request: &'a Request) -> Result<Option<&'a str>, Error>;
 
-    /// The principal that is proved, if that can be said without waiting for the database.
-    fn find_in_memory(&self, proof: &str) -> Option<Result<Principal, Error>>;
-
-    /// The principal that is proved.
+    /// The principal that a proof stands for. This may wait for the database.
     fn authenticate<'a>(&'a self, proof: &'a str) -> BoxFuture<'a, Result<Principal, Error>>;
 }
 

@@ -30,11 +30,6 @@ impl Authenticator for SessionAuthenticator {
         Ok(Some(id))
     }
 
-    /// Sessions are always looked up with [`Authenticator::authenticate`], since pages are no hurry.
-    fn find_in_memory(&self, _: &str) -> Option<Result<Principal, Error>> {
-        None
-    }
-
     fn authenticate<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Principal, Error>> {
         self.service.resume_session(id).boxed()
     }

@@ -118,19 +118,14 @@ impl Service {
         Ok(keys)
     }
 
-    /// The holder of the key `text`, if the key is in memory.
-    pub fn known_holder(&self, text: &str) -> Option<Result<Principal>> {
-        let known = self.keys.get(&hash(text))?;
-        Some(self.admit(&known))
-    }
-
     /// The holder of the key `text`. A key in memory needs no database.
     #[tracing::instrument(name = "service.keys.authenticate", level = "debug", skip_all, err(level = "debug"))]
     pub async fn authenticate(&self, text: &str) -> Result<Principal> {
-        if let Some(holder) = self.known_holder(text) {
-            return holder;
-        }
-        let known = self.look_up(&hash(text)).await?;
+        let key_hash = hash(text);
+        let known = match self.keys.get(&key_hash) {
+            Some(known) => known,
+            None => self.look_up(&key_hash).await?,
+        };
         self.admit(&known)
     }
 
