@@ -103,7 +103,7 @@ impl KeyReach {
     }
 }
 
-/// Who sends a request, or runs a command or a job.
+/// The sender of a request, or the command or job that runs in this process.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub principal: Principal,

@@ -12,7 +12,7 @@ const ONE_WORD: [(&str, &str); 65] = [
     ("Authenticator", "one way to prove an identity"),
     ("Bound", "a quota or a limit, as Kubernetes and KAI call both"),
     ("Bucket", "a usage bucket, the unit of decay"),
-    ("Caller", "who sends a request"),
+    ("Caller", "the sender of a request"),
     ("Candidate", "an owner in a comparison"),
     ("Clock", "the clock of the service"),
     ("Comparison", "the owners that an explanation compares"),
