@@ -27,6 +27,7 @@ mod lifo;
 pub mod progressive;
 pub(crate) mod saturation;
 pub(crate) mod score;
+mod slurm;
 mod slurm_classic;
 mod slurm_fair_tree;
 mod ties;
@@ -161,8 +162,8 @@ static SEQUENCERS: &[&dyn SequenceRule] = &[
     &fairshare::FairShare,
     &saturation::SaturationSequencer,
     &score::ScoreSequencer,
-    &slurm_fair_tree::SlurmFairTree,
-    &slurm_classic::SlurmClassic,
+    &slurm_fair_tree::SLURM_FAIR_TREE,
+    &slurm_classic::SLURM_CLASSIC,
 ];
 
 /// A registered sequencer.

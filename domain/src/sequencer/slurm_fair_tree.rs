@@ -2,62 +2,30 @@
 
 use std::cmp::Ordering;
 
-use super::{
-    OrderDecision, OwnerReason, SequenceRule, SequenceWorkload, ShareLookup, decide_by_exponent, keys_by_exponent,
-};
-use crate::decay::SLURM_DECAY;
+use super::OwnerReason;
+use super::slurm::SlurmOrder;
 use crate::decimal::f64_text;
 use crate::factor::Exponent;
 use crate::share_tree::{NodeShare, ShareRule, ShareTree, TreeNode, usage_ratio};
 
-static LEVEL_FAIR_SHARE: OwnerReason = OwnerReason {
-    name: "level_fair_share",
-    sentence: "Going down from the root, the account or the user of the one ahead has the higher LevelFS: it has used less for \
-               its shares than its sibling.",
+pub(super) static SLURM_FAIR_TREE: SlurmOrder = SlurmOrder {
+    rule: &SlurmFairTree,
+    summary: "As Slurm's fair tree: of siblings, the account or user with the least usage for its shares starts first.",
+    success_message: "Sessions sequenced by Slurm's fair tree",
+    reason: &OwnerReason {
+        name: "level_fair_share",
+        sentence: "Going down from the root, the account or the user of the one ahead has the higher LevelFS: it has used less for \
+                   its shares than its sibling.",
+    },
 };
 
 /// Siblings are compared by shares over usage, from the root down, and users are ranked in the order in which they are
 /// reached.
-pub(super) struct SlurmFairTree;
-
-impl SequenceRule for SlurmFairTree {
-    fn name(&self) -> &'static str {
-        "slurm_fair_tree"
-    }
-
-    fn summary(&self) -> &'static str {
-        "As Slurm's fair tree: of siblings, the account or user with the least usage for its shares starts first."
-    }
-
-    fn success_message(&self) -> &'static str {
-        "Sessions sequenced by Slurm's fair tree"
-    }
-
-    fn keys(&self, workloads: &[SequenceWorkload], shares: &dyn ShareLookup) -> Vec<u64> {
-        keys_by_exponent(workloads, shares)
-    }
-
-    fn decides(
-        &self,
-        one: &SequenceWorkload,
-        other: &SequenceWorkload,
-        shares: &dyn ShareLookup,
-    ) -> Option<OrderDecision> {
-        decide_by_exponent(one, other, shares, &LEVEL_FAIR_SHARE)
-    }
-
-    fn share_rule(&self) -> Option<&'static dyn ShareRule> {
-        Some(&SlurmFairTree)
-    }
-
-    fn expected_decay(&self) -> Option<&'static str> {
-        Some(SLURM_DECAY)
-    }
-}
+struct SlurmFairTree;
 
 impl ShareRule for SlurmFairTree {
     fn rule_name(&self) -> &'static str {
-        self.name()
+        "slurm_fair_tree"
     }
 
     fn shares(&self, tree: &ShareTree) -> Vec<NodeShare> {
