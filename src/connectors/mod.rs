@@ -13,12 +13,12 @@
 //! - A half answer of a program changes nothing.
 
 pub mod accounting_window;
+pub mod common_settings;
 pub mod connector_monitor;
 pub mod eligible;
 pub mod fault;
 pub mod htcondor;
 pub mod instance_lock;
-pub mod metrics_address;
 pub mod outcome;
 pub mod programs;
 pub mod report_spool;

@@ -1,7 +1,5 @@
 //! The work of `fairshared connect`, whichever the scheduler is: one round, rounds until a signal, checks, and taking back.
 
-use std::net::SocketAddr;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +16,7 @@ use crate::cli::failure::{CommandFailure, CommandOutcome, eprint_line};
 use crate::cli::output::{OutputFormat, print, print_json, print_list};
 use crate::cli::running_server::StopSignals;
 use crate::config::Config;
+use crate::connectors::common_settings::CommonSettings;
 use crate::connectors::connector_monitor::ConnectorMonitor;
 use crate::connectors::fault::RoundFault;
 use crate::connectors::instance_lock::{ExistingLock, InstanceLock};
@@ -41,20 +40,10 @@ pub trait SchedulerSettings: Sized {
     /// Reads the table of the settings file.
     fn read(config: &Config) -> Result<Self, CommandFailure>;
 
-    fn mode(&self) -> WriteMode;
+    /// The settings that every connector has.
+    fn common(&self) -> &CommonSettings;
 
-    fn set_mode(&mut self, mode: WriteMode);
-
-    fn state_dir(&self) -> &Path;
-
-    /// The time from the beginning of one round to that of the next.
-    fn poll(&self) -> Duration;
-
-    /// The address of `/metrics` and `/readyz`; `None`: no port is opened.
-    fn metrics_listen(&self) -> Option<SocketAddr>;
-
-    /// The bytes that reports may take while they wait for the server.
-    fn spool_max_bytes(&self) -> u64;
+    fn common_mut(&mut self) -> &mut CommonSettings;
 
     /// The settings with which everything is taken back.
     fn for_reset(self) -> Self {
@@ -85,7 +74,7 @@ pub async fn connect<S: SchedulerSettings>(flags: ConnectFlags, config: Config) 
     }
     let mut settings = S::read(&config)?;
     if flags.shadow {
-        settings.set_mode(WriteMode::Shadow);
+        settings.common_mut().mode = WriteMode::Shadow;
     }
     if flags.check {
         return check(&flags, &config, &settings).await;
@@ -94,8 +83,8 @@ pub async fn connect<S: SchedulerSettings>(flags: ConnectFlags, config: Config) 
         let detail = "a connector reports to a server: set server in the settings file, or give --server";
         return Err(CommandFailure::Unusable(detail.to_owned()));
     }
-    let folder = settings.state_dir().display();
-    let lock = InstanceLock::take(settings.state_dir())
+    let folder = settings.common().state_dir.display();
+    let lock = InstanceLock::take(&settings.common().state_dir)
         .map_err(|error| CommandFailure::Unusable(format!("cannot use state_dir {folder}: {error}")))?;
     let Some(_lock) = lock else {
         eprint_line(&format!("error: another connector holds the lock in {folder}"));
@@ -127,7 +116,7 @@ async fn run_reset<S: SchedulerSettings>(settings: S) -> Result<RoundOutcome, Co
 }
 
 fn failed_start(settings: &impl SchedulerSettings, fault: RoundFault) -> RoundOutcome {
-    RoundOutcome { mode: settings.mode(), errors: vec![fault], ..RoundOutcome::default() }
+    RoundOutcome { mode: settings.common().mode, errors: vec![fault], ..RoundOutcome::default() }
 }
 
 async fn api_server(config: &Config) -> Result<ApiServer, CommandFailure> {
@@ -152,13 +141,13 @@ async fn start_runner<S: SchedulerSettings, F>(
 async fn run_until_stopped<S: SchedulerSettings>(config: &Config, settings: &S) -> CommandOutcome {
     let mut signals = StopSignals::listen()?;
     let (kind, clock) = (S::Connector::KIND, Arc::new(SystemClock));
-    let monitor = Arc::new(ConnectorMonitor::new(kind, settings.mode(), settings.poll(), clock));
+    let monitor = Arc::new(ConnectorMonitor::new(kind, settings.common().mode, settings.common().poll, clock));
     // The port is open until this function returns.
-    let _port = match settings.metrics_listen() {
+    let _port = match settings.common().metrics_listen {
         Some(address) => Some(serve_monitor(address, Arc::clone(&monitor)).await?),
         None => None,
     };
-    let spool = ReportSpool::new(settings.state_dir(), settings.spool_max_bytes());
+    let spool = ReportSpool::new(&settings.common().state_dir, settings.common().spool_max_bytes());
     let (mut runner, mut log): (Option<Runner<S, ApiServer>>, _) = (None, OutcomeLog::default());
     loop {
         let start = SystemClock.steady();
@@ -186,7 +175,7 @@ async fn run_until_stopped<S: SchedulerSettings>(config: &Config, settings: &S) 
             round.await?;
             return Ok(ExitCode::SUCCESS);
         }
-        let wait: Duration = settings.poll().saturating_sub(SystemClock.steady().saturating_sub(start));
+        let wait: Duration = settings.common().poll.saturating_sub(SystemClock.steady().saturating_sub(start));
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
             () = signals.next() => return Ok(ExitCode::SUCCESS),
@@ -209,10 +198,10 @@ async fn check<S: SchedulerSettings>(flags: &ConnectFlags, config: &Config, sett
     };
     let user = system_user();
     // The lock is held until all checks are made, because one of them may write.
-    let lock = InstanceLock::take_existing(settings.state_dir());
+    let lock = InstanceLock::take_existing(&settings.common().state_dir);
     let is_lock_free = matches!(lock, Ok(ExistingLock::Taken(_) | ExistingLock::Missing));
     let mut report = settings.check(server.as_ref(), &user, is_lock_free).await;
-    let folder = settings.state_dir().display();
+    let folder = settings.common().state_dir.display();
     report.add(match &lock {
         Ok(_) => check_lock(is_lock_free, &folder.to_string()),
         Err(error) => {

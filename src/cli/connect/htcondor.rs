@@ -1,9 +1,5 @@
 //! `fairshared connect htcondor`.
 
-use std::net::SocketAddr;
-use std::path::Path;
-use std::time::Duration;
-
 use super::api_server::ApiServer;
 use super::command::{SchedulerSettings, print_table};
 use super::run_conversion::check_slots;
@@ -11,13 +7,13 @@ use crate::cli::failure::CommandFailure;
 use crate::cli::import::job::{ImportedJob, key_of_run};
 use crate::cli::import::row;
 use crate::config::Config;
+use crate::connectors::common_settings::CommonSettings;
 use crate::connectors::fault::RoundFault;
 use crate::connectors::htcondor::HtCondorConnector;
 use crate::connectors::htcondor::pool::read_pool;
 use crate::connectors::htcondor::runs::CondorRun;
 use crate::connectors::htcondor::settings::{HtCondorSettings, TABLE, commented_example};
 use crate::connectors::htcondor::setup::{HtCondorFacts, HtCondorReport, check_pool};
-use crate::connectors::outcome::WriteMode;
 use crate::connectors::round::RoundSettings;
 use crate::domain::names::check_name;
 use crate::domain::slots::{SlotAmounts, SlotName};
@@ -38,46 +34,17 @@ impl SchedulerSettings for HtCondorSettings {
         Ok(settings)
     }
 
-    fn mode(&self) -> WriteMode {
-        self.mode
+    fn common(&self) -> &CommonSettings {
+        &self.common
     }
 
-    fn set_mode(&mut self, mode: WriteMode) {
-        self.mode = mode;
-    }
-
-    fn state_dir(&self) -> &Path {
-        &self.state_dir
-    }
-
-    fn poll(&self) -> Duration {
-        self.poll
-    }
-
-    fn metrics_listen(&self) -> Option<SocketAddr> {
-        self.metrics_listen
-    }
-
-    fn spool_max_bytes(&self) -> u64 {
-        u64::from(self.spool_max_mb) << 20
+    fn common_mut(&mut self) -> &mut CommonSettings {
+        &mut self.common
     }
 
     async fn start(&self) -> Result<(HtCondorConnector, RoundSettings), RoundFault> {
         let pool = read_pool(self).await?;
-        let round = RoundSettings {
-            mode: self.mode,
-            resource_group: self.group_of(&pool.cluster),
-            cluster: pool.cluster.clone(),
-            head: self.head,
-            max_writes: self.max_writes,
-            writes_per_second: self.writes_per_second,
-            accounting_interval: self.accounting,
-            nodes_interval: self.machines,
-            tree_interval: self.setup,
-            stale_after: self.stale_after,
-            state_dir: self.state_dir.clone(),
-            spool_max_bytes: self.spool_max_bytes(),
-        };
+        let round = self.common.rounds_of(&pool.cluster, self.machines, self.setup);
         Ok((HtCondorConnector::new(self.clone(), pool, write_run), round))
     }
 

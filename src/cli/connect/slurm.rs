@@ -1,16 +1,12 @@
 //! `fairshared connect slurm`.
 
-use std::net::SocketAddr;
-use std::path::Path;
-use std::time::Duration;
-
 use super::api_server::ApiServer;
 use super::command::{SchedulerSettings, print_table};
 use super::run_conversion::{check_slots, convert_runs};
 use crate::cli::failure::CommandFailure;
 use crate::config::Config;
+use crate::connectors::common_settings::CommonSettings;
 use crate::connectors::fault::RoundFault;
-use crate::connectors::outcome::WriteMode;
 use crate::connectors::round::RoundSettings;
 use crate::connectors::slurm::settings::{SlurmSettings, TABLE, commented_example};
 use crate::connectors::slurm::setup::{SlurmFacts, SlurmReport, check_setup};
@@ -31,28 +27,12 @@ impl SchedulerSettings for SlurmSettings {
         Ok(settings)
     }
 
-    fn mode(&self) -> WriteMode {
-        self.mode
+    fn common(&self) -> &CommonSettings {
+        &self.common
     }
 
-    fn set_mode(&mut self, mode: WriteMode) {
-        self.mode = mode;
-    }
-
-    fn state_dir(&self) -> &Path {
-        &self.state_dir
-    }
-
-    fn poll(&self) -> Duration {
-        self.poll
-    }
-
-    fn metrics_listen(&self) -> Option<SocketAddr> {
-        self.metrics_listen
-    }
-
-    fn spool_max_bytes(&self) -> u64 {
-        u64::from(self.spool_max_mb) << 20
+    fn common_mut(&mut self) -> &mut CommonSettings {
+        &mut self.common
     }
 
     /// A reset concerns the jobs of all partitions, so that a partition of the settings that is gone does not stop it.
@@ -62,20 +42,7 @@ impl SchedulerSettings for SlurmSettings {
 
     async fn start(&self) -> Result<(SlurmConnector, RoundSettings), RoundFault> {
         let slurm = read_config(self).await?;
-        let round = RoundSettings {
-            mode: self.mode,
-            resource_group: self.group_of(&slurm.cluster),
-            cluster: slurm.cluster.clone(),
-            head: self.head,
-            max_writes: self.max_writes,
-            writes_per_second: self.writes_per_second,
-            accounting_interval: self.accounting,
-            nodes_interval: self.nodes,
-            tree_interval: self.tree,
-            stale_after: self.stale_after,
-            state_dir: self.state_dir.clone(),
-            spool_max_bytes: self.spool_max_bytes(),
-        };
+        let round = self.common.rounds_of(&slurm.cluster, self.nodes, self.tree);
         Ok((SlurmConnector::new(self.clone(), slurm, convert_runs), round))
     }
 

@@ -140,7 +140,7 @@ fn is_away(messages: &str) -> bool {
 
 impl HtCondorConnector {
     pub fn new(settings: HtCondorSettings, pool: PoolSettings, write_run: RunWriter) -> Self {
-        let resource_group = settings.group_of(&pool.cluster);
+        let resource_group = settings.common.group_of(&pool.cluster);
         let resources = ResourceMapping::new(settings.resources.clone());
         let (read_ads, charged_users) = (None, Vec::new());
         Self { settings, pool, resource_group, resources, write_run, read_ads, charged_users }
@@ -258,7 +258,7 @@ impl SchedulerConnector for HtCondorConnector {
         let args = ["-json", "-attributes", &attribute_list(names)];
         let ads = read_ads(programs::STATUS, &programs::read(programs::STATUS, &args).await?)?;
         let read = read_machines(&ads, &self.resources)?;
-        let folder = &self.settings.state_dir;
+        let folder = &self.settings.common.state_dir;
         let disk_fault =
             |error: std::io::Error| RoundFault::new("state_dir", format!("cannot use {}: {error}", folder.display()));
         let mut memory = MachineMemory::load(folder).map_err(disk_fault)?;

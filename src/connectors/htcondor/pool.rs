@@ -76,7 +76,7 @@ pub async fn read_pool(settings: &HtCondorSettings) -> Result<PoolSettings, Roun
         let args = [vec!["-schedd"], schedd_args(schedd), vec![EPOCH_SETTING]].concat();
         records_runs &= defined(programs::read(SETTINGS, &args).await?.trim()).is_some();
     }
-    let cluster = match &settings.cluster {
+    let cluster = match &settings.common.cluster {
         Some(cluster) => cluster.clone(),
         None => first_host(&programs::read(SETTINGS, &HOST_ARGS).await?)?,
     };

@@ -1,16 +1,14 @@
 //! The table `[htcondor]` of the settings file.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{ConfigError, ConnectorTable};
-use crate::connectors::metrics_address::{METRICS_LISTEN_ABOUT, METRICS_LISTEN_DEFAULT, read_metrics_address};
+use crate::connectors::common_settings::{CommonSettings, METRICS_LISTEN, SPOOL_MAX_MB, STATE_DIR_ABOUT};
 use crate::connectors::outcome::WriteMode;
 use crate::connectors::setting_values::{
-    SettingEntry, commented_table, parse_duration, parse_mode, parse_number, parse_slots, parse_text, parse_texts,
-    set_keys, unknown_key,
+    SettingEntry, commented_table, parse_duration, parse_mode, parse_number, parse_slots, parse_texts, set_keys,
+    unknown_key,
 };
 
 /// The name of the table.
@@ -68,62 +66,32 @@ pub const HTCONDOR_SETTINGS: [SettingEntry; 17] = [
         default: "\"off\"",
         about: "how long the server may be away until factors go back to the default, like 6h; off: never",
     },
-    SettingEntry {
-        key: "state_dir",
-        default: "\"/var/lib/fairshared/htcondor\"",
-        about: "the folder of the lock, of what was written, and of reports that wait",
-    },
-    SettingEntry {
-        key: "spool_max_mb",
-        default: "256",
-        about: "MiB that reports may take while they wait for the server",
-    },
-    SettingEntry { key: "metrics_listen", default: METRICS_LISTEN_DEFAULT, about: METRICS_LISTEN_ABOUT },
+    SettingEntry { key: "state_dir", default: "\"/var/lib/fairshared/htcondor\"", about: STATE_DIR_ABOUT },
+    SPOOL_MAX_MB,
+    METRICS_LISTEN,
 ];
 
 /// The settings of the connector for HTCondor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HtCondorSettings {
-    pub cluster: Option<String>,
-    pub resource_group: Option<String>,
-    pub mode: WriteMode,
+    pub common: CommonSettings,
     pub schedds: Vec<String>,
-    pub head: u32,
     pub factor_spread: u32,
-    pub max_writes: u32,
-    pub writes_per_second: u32,
-    pub poll: Duration,
-    pub accounting: Duration,
     pub machines: Duration,
     pub setup: Duration,
     pub resources: BTreeMap<String, String>,
-    pub stale_after: Option<Duration>,
-    pub state_dir: PathBuf,
-    pub spool_max_mb: u32,
-    pub metrics_listen: Option<SocketAddr>,
 }
 
 impl Default for HtCondorSettings {
     fn default() -> Self {
         let second = Duration::from_secs(1);
         Self {
-            cluster: None,
-            resource_group: None,
-            mode: WriteMode::Shadow,
+            common: CommonSettings::new("/var/lib/fairshared/htcondor", second * 60, 20),
             schedds: Vec::new(),
-            head: 200,
             factor_spread: 1_000,
-            max_writes: 500,
-            writes_per_second: 20,
-            poll: second * 60,
-            accounting: second * 60,
             machines: second * 300,
             setup: second * 600,
             resources: BTreeMap::from([("GPUs".to_owned(), "cuda.device".to_owned())]),
-            stale_after: None,
-            state_dir: PathBuf::from("/var/lib/fairshared/htcondor"),
-            spool_max_mb: 256,
-            metrics_listen: None,
         }
     }
 }
@@ -136,11 +104,6 @@ impl HtCondorSettings {
         Ok(settings)
     }
 
-    /// The resource group that a pool reports to.
-    pub fn group_of(&self, cluster: &str) -> String {
-        self.resource_group.clone().unwrap_or_else(|| cluster.to_owned())
-    }
-
     /// The names of the access points; `None` stands for that of this machine.
     pub fn schedd_names(&self) -> Vec<Option<&str>> {
         if self.schedds.is_empty() { vec![None] } else { self.schedds.iter().map(|name| Some(&**name)).collect() }
@@ -148,24 +111,14 @@ impl HtCondorSettings {
 
     fn set(&mut self, key: &str, value: &toml::Value) -> Result<(), String> {
         match key {
-            "cluster" => self.cluster = Some(parse_text(value)?),
-            "resource_group" => self.resource_group = Some(parse_text(value)?),
-            "mode" => self.mode = parse_condor_mode(value)?,
+            "mode" => self.common.mode = parse_condor_mode(value)?,
             "schedds" => self.schedds = parse_texts(value)?,
-            "head" => self.head = parse_number(value, 1, 100_000)?,
             "factor_spread" => self.factor_spread = parse_number(value, 2, 10_000)?,
-            "max_writes" => self.max_writes = parse_number(value, 1, 1_000_000)?,
-            "writes_per_second" => self.writes_per_second = parse_number(value, 1, 1_000)?,
-            "poll" => self.poll = parse_duration(value)?,
-            "accounting" => self.accounting = parse_duration(value)?,
+            "writes_per_second" => self.common.writes_per_second = parse_number(value, 1, 1_000)?,
             "machines" => self.machines = parse_duration(value)?,
             "setup" => self.setup = parse_duration(value)?,
             "resources" => self.resources = parse_slots(value)?,
-            "stale_after" if value.as_str() == Some("off") => self.stale_after = None,
-            "stale_after" => self.stale_after = Some(parse_duration(value)?),
-            "state_dir" => self.state_dir = PathBuf::from(parse_text(value)?),
-            "spool_max_mb" => self.spool_max_mb = parse_number(value, 1, 1_000_000)?,
-            "metrics_listen" => self.metrics_listen = read_metrics_address(value)?,
+            _ if self.common.set(key, value)? => {}
             _ => return Err(unknown_key(key, &HTCONDOR_SETTINGS)),
         }
         Ok(())

@@ -63,7 +63,7 @@ pub async fn check_pool(
     now: impl Fn() -> Timestamp,
 ) -> HtCondorReport {
     let resources = ResourceMapping::new(settings.resources.clone());
-    let mut report = HtCondorReport::new(settings.mode);
+    let mut report = HtCondorReport::new(settings.common.mode);
     report.scheduler.mapping.resources = resources.pairs().clone();
     match read_pool(settings).await {
         Err(fault) => {
@@ -82,7 +82,7 @@ pub async fn check_pool(
             report.add(check_groups(&pool));
         }
     }
-    let group = settings.resource_group.clone().or_else(|| report.cluster.clone());
+    let group = settings.common.resource_group.clone().or_else(|| report.cluster.clone());
     report.resource_group.clone_from(&group);
     let needs = ServerNeeds { kind: "htcondor", group: group.as_deref(), tree_sync: None };
     for check in check_server(server, needs, now).await {
@@ -235,10 +235,10 @@ fn check_factors(
     const NAME: &str = "factors";
     let default_factor = pool.default_factor;
     let fix = format!("condor_userprio -setfactor USER {default_factor}, if the connector is to order these users");
-    let written = match ConnectorState::load(&settings.state_dir) {
+    let written = match ConnectorState::load(&settings.common.state_dir) {
         Ok(state) => state.written,
         Err(error) => {
-            let folder = settings.state_dir.display();
+            let folder = settings.common.state_dir.display();
             return SetupCheck::failed(NAME, format!("cannot read the state in {folder}: {error}"), fix);
         }
     };

@@ -59,7 +59,7 @@ pub struct SlurmConnector {
 /// Reads the configuration of the cluster. A cluster that is not the one of the settings is refused.
 pub async fn read_config(settings: &SlurmSettings) -> Result<SlurmConfig, RoundFault> {
     let config = scontrol::read_config(&programs::read(scontrol::PROGRAM, &scontrol::CONFIG_ARGS).await?)?;
-    match &settings.cluster {
+    match &settings.common.cluster {
         Some(cluster) if *cluster != config.cluster => {
             let detail = format!("the cluster is {:?}, and the settings name {cluster:?}", config.cluster);
             Err(RoundFault::new("cluster", detail))
@@ -106,7 +106,7 @@ pub fn priority_obstacles(config: &SlurmConfig, settings: &SlurmSettings) -> Vec
 
 impl SlurmConnector {
     pub fn new(settings: SlurmSettings, config: SlurmConfig, convert: RunConversion) -> Self {
-        let resource_group = settings.group_of(&config.cluster);
+        let resource_group = settings.common.group_of(&config.cluster);
         let slots = SlotMapping::new(settings.tres.clone());
         let (partitions, tree, people) = (None, AccountTree::default(), None);
         Self { settings, config, resource_group, slots, partitions, tree, people, convert }
@@ -132,8 +132,8 @@ impl SlurmConnector {
             Some((queue.shown.get(&id)?, item.rank))
         };
         let mut sequence: Vec<(&ShownJob, Option<u32>)> = order.items.iter().filter_map(place).collect();
-        let SlurmSettings { site_weight, site_max, head, .. } = self.settings;
-        if self.settings.mode == WriteMode::Factor {
+        let SlurmSettings { site_weight, site_max, .. } = self.settings;
+        if self.settings.common.mode == WriteMode::Factor {
             let worst = sequence.iter().filter_map(|(_, rank)| *rank).max().unwrap_or(1);
             let value =
                 |(job, rank): (&ShownJob, Option<u32>)| (job.id, rank_value(rank, worst, site_weight, site_max));
@@ -141,7 +141,7 @@ impl SlurmConnector {
         }
         // Slurm looks at the jobs of a higher tier first, whatever their priority.
         sequence.sort_by_key(|(job, _)| std::cmp::Reverse(job.tier));
-        sequence.truncate(usize::try_from(head).unwrap_or(usize::MAX));
+        sequence.truncate(usize::try_from(self.settings.common.head).unwrap_or(usize::MAX));
         let others = queue.shown.values().filter(|job| job.tier.is_some() && !job.is_fixed);
         // A lower priority would be shown as the lowest one, and would have no place of its own.
         let floor = others.map(|job| job.own).fold(LOWEST_PRIORITY, i64::max);

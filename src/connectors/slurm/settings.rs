@@ -1,16 +1,13 @@
 //! The table `[slurm]` of the settings file.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{ConfigError, ConnectorTable};
-use crate::connectors::metrics_address::{METRICS_LISTEN_ABOUT, METRICS_LISTEN_DEFAULT, read_metrics_address};
-use crate::connectors::outcome::WriteMode;
+use crate::connectors::common_settings::{CommonSettings, METRICS_LISTEN, SPOOL_MAX_MB, STATE_DIR_ABOUT};
 use crate::connectors::setting_values::{
-    SettingEntry, commented_table, parse_duration, parse_flag, parse_mode, parse_number, parse_slots, parse_text,
-    parse_texts, set_keys, unknown_key,
+    SettingEntry, commented_table, parse_duration, parse_flag, parse_number, parse_slots, parse_texts, set_keys,
+    unknown_key,
 };
 
 /// The name of the table.
@@ -85,69 +82,38 @@ pub const SLURM_SETTINGS: [SettingEntry; 20] = [
         default: "\"off\"",
         about: "how long the server may be away until SITE goes back to 0, like 6h; off: never",
     },
-    SettingEntry {
-        key: "state_dir",
-        default: "\"/var/lib/fairshared/slurm\"",
-        about: "the folder of the lock, of what was written, and of reports that wait",
-    },
-    SettingEntry {
-        key: "spool_max_mb",
-        default: "256",
-        about: "MiB that reports may take while they wait for the server",
-    },
-    SettingEntry { key: "metrics_listen", default: METRICS_LISTEN_DEFAULT, about: METRICS_LISTEN_ABOUT },
+    SettingEntry { key: "state_dir", default: "\"/var/lib/fairshared/slurm\"", about: STATE_DIR_ABOUT },
+    SPOOL_MAX_MB,
+    METRICS_LISTEN,
 ];
 
 /// The settings of the connector for Slurm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlurmSettings {
-    pub cluster: Option<String>,
-    pub resource_group: Option<String>,
-    pub mode: WriteMode,
+    pub common: CommonSettings,
     pub partitions: Vec<String>,
-    pub head: u32,
     pub site_weight: i64,
     pub site_max: i64,
-    pub max_writes: u32,
-    pub writes_per_second: u32,
-    pub poll: Duration,
-    pub accounting: Duration,
     pub nodes: Duration,
     pub tree: Duration,
     pub tree_sync: bool,
     pub tres: BTreeMap<String, String>,
     pub allow_fairshare_weight: bool,
-    pub stale_after: Option<Duration>,
-    pub state_dir: PathBuf,
-    pub spool_max_mb: u32,
-    /// The address for metrics and readiness; `None`: no port is opened.
-    pub metrics_listen: Option<SocketAddr>,
 }
 
 impl Default for SlurmSettings {
     fn default() -> Self {
         let second = Duration::from_secs(1);
         Self {
-            cluster: None,
-            resource_group: None,
-            mode: WriteMode::Shadow,
+            common: CommonSettings::new("/var/lib/fairshared/slurm", second * 15, 200),
             partitions: Vec::new(),
-            head: 200,
             site_weight: 100_000,
             site_max: 1_000_000,
-            max_writes: 500,
-            writes_per_second: 200,
-            poll: second * 15,
-            accounting: second * 60,
             nodes: second * 300,
             tree: second * 600,
             tree_sync: true,
             tres: BTreeMap::from([("gres/gpu".to_owned(), "cuda.device".to_owned())]),
             allow_fairshare_weight: false,
-            stale_after: None,
-            state_dir: PathBuf::from("/var/lib/fairshared/slurm"),
-            spool_max_mb: 256,
-            metrics_listen: None,
         }
     }
 }
@@ -160,34 +126,17 @@ impl SlurmSettings {
         Ok(settings)
     }
 
-    /// The resource group that a cluster reports to.
-    pub fn group_of(&self, cluster: &str) -> String {
-        self.resource_group.clone().unwrap_or_else(|| cluster.to_owned())
-    }
-
     fn set(&mut self, key: &str, value: &toml::Value) -> Result<(), String> {
         match key {
-            "cluster" => self.cluster = Some(parse_text(value)?),
-            "resource_group" => self.resource_group = Some(parse_text(value)?),
-            "mode" => self.mode = parse_mode(value)?,
             "partitions" => self.partitions = parse_texts(value)?,
-            "head" => self.head = parse_number(value, 1, 100_000)?,
             "site_weight" => self.site_weight = parse_number(value, 1, SITE_LIMIT)?,
             "site_max" => self.site_max = parse_number(value, 1, SITE_LIMIT)?,
-            "max_writes" => self.max_writes = parse_number(value, 1, 1_000_000)?,
-            "writes_per_second" => self.writes_per_second = parse_number(value, 1, 100_000)?,
-            "poll" => self.poll = parse_duration(value)?,
-            "accounting" => self.accounting = parse_duration(value)?,
             "nodes" => self.nodes = parse_duration(value)?,
             "tree" => self.tree = parse_duration(value)?,
             "tres" => self.tres = parse_slots(value)?,
             "tree_sync" => self.tree_sync = parse_flag(value)?,
             "allow_fairshare_weight" => self.allow_fairshare_weight = parse_flag(value)?,
-            "stale_after" if value.as_str() == Some("off") => self.stale_after = None,
-            "stale_after" => self.stale_after = Some(parse_duration(value)?),
-            "state_dir" => self.state_dir = PathBuf::from(parse_text(value)?),
-            "spool_max_mb" => self.spool_max_mb = parse_number(value, 1, 1_000_000)?,
-            "metrics_listen" => self.metrics_listen = read_metrics_address(value)?,
+            _ if self.common.set(key, value)? => {}
             _ => return Err(unknown_key(key, &SLURM_SETTINGS)),
         }
         Ok(())

@@ -67,7 +67,7 @@ pub async fn check_setup(
     is_lock_free: bool,
     now: impl Fn() -> Timestamp,
 ) -> SlurmReport {
-    let mut report = SlurmReport::new(settings.mode);
+    let mut report = SlurmReport::new(settings.common.mode);
     let config = match read_config(settings).await {
         Ok(config) => Some(config),
         Err(fault) => {
@@ -84,7 +84,7 @@ pub async fn check_setup(
         report.add(check_right(user, is_lock_free).await);
         check_mapping(&mut report, settings, config).await;
     }
-    let group = settings.resource_group.clone().or_else(|| report.cluster.clone());
+    let group = settings.common.resource_group.clone().or_else(|| report.cluster.clone());
     report.resource_group.clone_from(&group);
     let needs = ServerNeeds { kind: "slurm", group: group.as_deref(), tree_sync: Some(settings.tree_sync) };
     for check in check_server(server, needs, now).await {
@@ -202,7 +202,7 @@ async fn check_mapping(report: &mut SlurmReport, settings: &SlurmSettings, confi
         Err(fault) => report.add(SetupCheck::failed("slurm", fault.detail, "scontrol show partition")),
     }
     match read_tree(&config.cluster).await {
-        Ok(tree) => check_tree(report, &tree, &settings.group_of(&config.cluster)),
+        Ok(tree) => check_tree(report, &tree, &settings.common.group_of(&config.cluster)),
         Err(fault) => report.add(SetupCheck::failed("tree", fault.detail, "sacctmgr show assoc tree")),
     }
 }

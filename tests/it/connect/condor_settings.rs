@@ -37,12 +37,13 @@ fn all_keys() {
         metrics_listen = "127.0.0.1:9330"
     "#;
     let settings = read(text).unwrap();
-    assert_eq!((settings.mode, settings.head, settings.factor_spread), (WriteMode::Factor, 7, 10));
-    assert_eq!((settings.poll, settings.setup), (Duration::from_secs(5), Duration::from_hours(24)));
-    assert_eq!((settings.stale_after, settings.spool_max_mb), (Some(Duration::from_hours(6)), 9));
-    assert_eq!(settings.metrics_listen.map(|address| address.port()), Some(9330));
+    let common = &settings.common;
+    assert_eq!((common.mode, common.head, settings.factor_spread), (WriteMode::Factor, 7, 10));
+    assert_eq!((common.poll, settings.setup), (Duration::from_secs(5), Duration::from_hours(24)));
+    assert_eq!((common.stale_after, common.spool_max_mb), (Some(Duration::from_hours(6)), 9));
+    assert_eq!(common.metrics_listen.map(|address| address.port()), Some(9330));
     assert_eq!((settings.schedd_names(), settings.resources.len()), (vec![Some("a"), Some("b")], 2));
-    assert_eq!((settings.group_of("c"), settings.max_writes, settings.writes_per_second), ("g".to_owned(), 3, 4));
+    assert_eq!((common.group_of("c"), common.max_writes, common.writes_per_second), ("g".to_owned(), 3, 4));
     assert_eq!(HtCondorSettings::read(None).unwrap(), HtCondorSettings::default());
     assert_eq!(HtCondorSettings::default().schedd_names(), [None]);
 }

@@ -29,8 +29,14 @@ fn recorded_queue() -> SlurmQueue {
     queue(recorded::SQUEUE, recorded::SPRIO)
 }
 
+fn settings_of(mode: WriteMode) -> SlurmSettings {
+    let mut settings = SlurmSettings::default();
+    settings.common.mode = mode;
+    settings
+}
+
 fn plan(mode: WriteMode, queue: &SlurmQueue, written: &[(&str, i64)], order: Option<&[u64]>) -> WritePlan {
-    plan_with(SlurmSettings { mode, ..SlurmSettings::default() }, queue, written, order)
+    plan_with(settings_of(mode), queue, written, order)
 }
 
 fn plan_with(settings: SlurmSettings, queue: &SlurmQueue, written: &[(&str, i64)], order: Option<&[u64]>) -> WritePlan {
@@ -60,7 +66,8 @@ fn the_tier_comes_before_the_order_of_the_server() {
 fn the_head_is_chosen_by_tier_first() {
     let queue = recorded_queue();
     assert!(queue.has_several_tiers());
-    let settings = SlurmSettings { mode: WriteMode::Order, head: 1, ..SlurmSettings::default() };
+    let mut settings = settings_of(WriteMode::Order);
+    settings.common.head = 1;
     // 40 is the last in the order of the server, and its partition is the first for Slurm. It keeps its value.
     let plan = plan_with(settings, &queue, &[], Some(&[33, 42, 41, 40]));
     assert_eq!(writes(&plan), [("42", 0)]);

@@ -37,11 +37,12 @@ fn all_keys() {
         metrics_listen = "[::1]:9330"
     "#;
     let settings = read(text).unwrap();
-    assert_eq!((settings.mode, settings.head, settings.site_weight, settings.site_max), (WriteMode::Order, 7, 10, 20));
+    let common = &settings.common;
+    assert_eq!((common.mode, common.head, settings.site_weight, settings.site_max), (WriteMode::Order, 7, 10, 20));
     let (day, tree) = (Duration::from_hours(24), (settings.tree, settings.tree_sync));
-    assert_eq!((settings.poll, tree), (Duration::from_secs(5), (day, false)));
-    assert_eq!((settings.stale_after, settings.spool_max_mb), (Some(Duration::from_hours(6)), 9));
-    assert_eq!(settings.metrics_listen, Some("[::1]:9330".parse().unwrap()));
+    assert_eq!((common.poll, tree), (Duration::from_secs(5), (day, false)));
+    assert_eq!((common.stale_after, common.spool_max_mb), (Some(Duration::from_hours(6)), 9));
+    assert_eq!(common.metrics_listen, Some("[::1]:9330".parse().unwrap()));
     assert_eq!((settings.partitions, settings.tres.len()), (vec!["a".to_owned(), "b".to_owned()], 2));
     assert_eq!(SlurmSettings::read(None).unwrap(), SlurmSettings::default());
 }
