@@ -259,7 +259,7 @@ pub struct Config {
 }
 
 /// The names of the tables in the file that belong to connectors.
-const CONNECTOR_TABLES: [&str; 2] = ["htcondor", "slurm"];
+const CONNECTOR_TABLES: [&str; 3] = ["htcondor", "kueue", "slurm"];
 
 /// A table of the configuration file that belongs to a connector.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,21 +12,28 @@
 //! - What will be written is on disk before it is written, so that a process that is killed leaves nothing unknown behind.
 //! - A half answer of a program changes nothing.
 
+pub mod accounted_owner;
 pub mod accounting_window;
+pub mod agent_memory;
 pub mod common_settings;
 pub mod connector_monitor;
 pub mod eligible;
 pub mod fault;
 pub mod htcondor;
 pub mod instance_lock;
+pub mod kueue;
+pub mod order_values;
 pub mod outcome;
 pub mod programs;
 pub mod report_spool;
 pub mod round;
 pub mod scheduler;
+pub mod scheduler_run;
 pub mod server;
 pub mod server_checks;
 pub mod setting_values;
 pub mod setup_check;
+pub mod slot_amounts;
 pub mod slurm;
 pub mod state_file;
+pub mod write_turns;

@@ -13,6 +13,9 @@ use super::state_file::ConnectorState;
 use crate::domain::time::Timestamp;
 use crate::service::people_tree::tree::PeopleTree;
 
+/// How many reasons of rows that cannot be read are given.
+const MAX_REASONS: usize = 3;
+
 /// The jobs of a scheduler, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct JobCounts {
@@ -45,6 +48,16 @@ pub struct KernelReading {
     /// Rows that could not be read, by reason.
     pub unreadable: Vec<RoundFault>,
     pub unreadable_rows: u64,
+}
+
+impl KernelReading {
+    /// Counts a row that cannot be read, and keeps the reasons of the first ones.
+    pub fn note_unreadable(&mut self, detail: String) {
+        self.unreadable_rows += 1;
+        if self.unreadable.len() < MAX_REASONS {
+            self.unreadable.push(RoundFault::new("unreadable_row", detail));
+        }
+    }
 }
 
 /// A value that is written to the scheduler.

@@ -1,5 +1,6 @@
 //! The work of `fairshared connect`, whichever the scheduler is: one round, rounds until a signal, checks, and taking back.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -230,4 +231,9 @@ fn print_checks(checks: &[SetupCheck]) -> Result<(), CommandFailure> {
 pub fn print_table<T: Serialize>(columns: &[&str], rows: impl IntoIterator<Item = T>) -> Result<(), CommandFailure> {
     print("")?;
     print_list(OutputFormat::Table, columns, rows)
+}
+
+/// Prints the slots of a scheduler's resources.
+pub fn print_resources(slots: &BTreeMap<String, String>) -> Result<(), CommandFailure> {
+    print_table(&["resource", "slot"], slots.iter().map(|(resource, slot)| json!({"resource": resource, "slot": slot})))
 }

@@ -3,9 +3,11 @@
 pub mod api_server;
 mod command;
 mod htcondor;
+mod kueue;
 mod monitor_server;
 mod outcome_log;
 pub mod run_conversion;
+pub mod run_lines;
 mod slurm;
 
 use std::process::ExitCode;
@@ -16,6 +18,7 @@ use super::command::CommandArgs;
 use super::failure::CommandOutcome;
 use crate::config::Config;
 use crate::connectors::htcondor::settings::HtCondorSettings;
+use crate::connectors::kueue::settings::KueueSettings;
 use crate::connectors::slurm::settings::SlurmSettings;
 
 /// The exit code if another connector of the cluster runs.
@@ -42,6 +45,11 @@ enum ConnectScheduler {
         after_help = "Exit codes: 0 done; 1 the round failed, or --check found an error; 2 wrong usage or settings; 3 another connector runs"
     )]
     HtCondor(ConnectFlags),
+    /// Kueue on Kubernetes, by the API server of the cluster; settings are in the table [kueue] of the file of --config
+    #[command(
+        after_help = "Exit codes: 0 done; 1 the round failed, or --check found an error; 2 wrong usage or settings; 3 another connector runs"
+    )]
+    Kueue(ConnectFlags),
 }
 
 #[derive(Args)]
@@ -80,6 +88,7 @@ impl CommandArgs for ConnectArgs {
         match self.scheduler {
             ConnectScheduler::Slurm(flags) => command::connect::<SlurmSettings>(flags, config).await,
             ConnectScheduler::HtCondor(flags) => command::connect::<HtCondorSettings>(flags, config).await,
+            ConnectScheduler::Kueue(flags) => command::connect::<KueueSettings>(flags, config).await,
         }
     }
 }

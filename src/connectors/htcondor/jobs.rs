@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use super::class_ads::ClassAd;
 use super::programs::QUEUE;
-use super::resources::{ResourceMapping, amount_texts};
+use super::resources::ResourceMapping;
+use crate::connectors::accounted_owner::AccountedOwner;
 use crate::connectors::fault::RoundFault;
-use crate::domain::names::{UNKNOWN_DOMAIN, check_label, check_name};
+use crate::connectors::slot_amounts::amount_texts;
+use crate::domain::names::{check_label, check_name};
 use crate::domain::time::Timestamp;
 
-/// The name that counts for a user, a group or a domain that the job does not name, or whose name the server does not take.
-const UNKNOWN_NAME: &str = UNKNOWN_DOMAIN;
 /// The accounting group that HTCondor gives to jobs with `nice_user`.
 const NICE_GROUP: &str = "nice-user";
 /// The universes whose jobs run beside the schedd or elsewhere, and hold no slot: scheduler, grid and local.
@@ -57,14 +57,6 @@ pub enum CondorStage {
     Ending,
 }
 
-/// The owner that the usage of a job counts for.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct AccountedOwner {
-    pub user: String,
-    pub project: String,
-    pub domain: String,
-}
-
 /// The place of a job among those of its user, in the order in which the schedd offers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OfferPlace {
@@ -101,7 +93,7 @@ impl CondorJob {
         Ok(Self {
             id: ad.needed_text(QUEUE, "GlobalJobId")?.to_owned(),
             principal: principal(ad)?,
-            owner: AccountedOwner::of(ad)?,
+            owner: owner_of(ad)?,
             has_usable_names: accounted_names(ad)?.are_usable(),
             stage: stage(ad)?,
             uses_slots: uses_slots(ad)?,
@@ -186,15 +178,8 @@ fn accounted_names(ad: &ClassAd) -> Result<AccountedNames<'_>, RoundFault> {
     Ok(AccountedNames { user, group, top_group: group.split('.').next().unwrap_or_default() })
 }
 
-impl AccountedOwner {
-    /// The owner of a job. A name that the server does not take counts as unknown, so that the usage is not lost.
-    pub fn of(ad: &ClassAd) -> Result<Self, RoundFault> {
-        let AccountedNames { user, group, top_group } = accounted_names(ad)?;
-        let or_unknown = |name: &str, is_usable: bool| if is_usable { name } else { UNKNOWN_NAME }.to_owned();
-        Ok(Self {
-            user: or_unknown(user, check_label(user).is_ok()),
-            project: or_unknown(group, check_label(group).is_ok()),
-            domain: or_unknown(top_group, check_name(top_group).is_ok()),
-        })
-    }
+/// The owner of a job.
+pub fn owner_of(ad: &ClassAd) -> Result<AccountedOwner, RoundFault> {
+    let AccountedNames { user, group, top_group } = accounted_names(ad)?;
+    Ok(AccountedOwner::with_usable_names(user, group, top_group))
 }

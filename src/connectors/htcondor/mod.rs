@@ -21,28 +21,28 @@ pub mod setup;
 pub mod users;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
-
-use tokio::time::{MissedTickBehavior, interval};
 
 use class_ads::{ClassAd, read_ads};
 use factor_values::rank_factor;
 use jobs::CondorJob;
-use machines::{MachineMemory, read_machines};
+use machines::{MAX_MISSING_MICROS, read_machines};
 use pool::{LEAST_HALF_LIFE, PoolSettings, read_pool};
 use programs::schedd_args;
 use queue::{CondorQueue, join_readings};
 use resources::ResourceMapping;
-use runs::{CondorRun, EPOCH_END, RunCollection};
+use runs::{EPOCH_END, RunCollection};
 use settings::HtCondorSettings;
 use users::{LEAST_REAL_PRIORITY, NegotiatorUser, read_users};
 
 use super::accounting_window::{OVERLAP_MICROS, first_reading};
+use super::agent_memory::AgentMemory;
 use super::fault::RoundFault;
 use super::report_spool::SpooledReports;
 use super::scheduler::{KernelReading, SchedulerConnector, ValueWrite, WriteAim, WritePlan, WriteResult};
+use super::scheduler_run::RunWriter;
 use super::server::{AgentReport, ServerOrder};
 use super::state_file::ConnectorState;
+use super::write_turns::write_turns;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 use crate::service::people_tree::tree::PeopleTree;
 use crate::service::{Clock, SystemClock};
@@ -50,12 +50,6 @@ use crate::service::{Clock, SystemClock};
 /// The highest real priority that counts as that of a user who has used nothing. It is less than the difference of neighbouring steps
 /// of factors.
 const MAX_REAL_PRIORITY: f64 = LEAST_REAL_PRIORITY * 1.05;
-/// How many reasons of rows that cannot be read are given.
-const MAX_REASONS: usize = 3;
-
-/// Adds a run to the lines of a report, as a kernel of the resource group. The importer does that, so that the ids of kernels are made
-/// in one place.
-pub type RunWriter = fn(&CondorRun, &str, &mut Vec<u8>) -> Result<(), String>;
 
 /// HTCondor, beside which the connector stands.
 pub struct HtCondorConnector {
@@ -237,7 +231,7 @@ impl SchedulerConnector for HtCondorConnector {
         };
         for ad in queue_ads.iter().chain(&history) {
             match runs.add_job(ad, resources) {
-                Err(fault) if fault.code == "unreadable_row" => note_unreadable(&mut reading, fault.detail),
+                Err(fault) if fault.code == "unreadable_row" => reading.note_unreadable(fault.detail),
                 added => added?,
             }
         }
@@ -246,7 +240,7 @@ impl SchedulerConnector for HtCondorConnector {
         }
         for run in runs.since(since) {
             if let Err(reason) = (self.write_run)(&run, &self.resource_group, &mut reading.reports.lines) {
-                note_unreadable(&mut reading, format!("the run of {}: {reason}", run.job));
+                reading.note_unreadable(format!("the run of {}: {reason}", run.job));
             }
         }
         self.read_ads = Some(queue_ads);
@@ -261,8 +255,8 @@ impl SchedulerConnector for HtCondorConnector {
         let folder = &self.settings.common.state_dir;
         let disk_fault =
             |error: std::io::Error| RoundFault::new("state_dir", format!("cannot use {}: {error}", folder.display()));
-        let mut memory = MachineMemory::load(folder).map_err(disk_fault)?;
-        let agents = memory.note(read, SystemClock.now());
+        let mut memory = AgentMemory::load(folder).map_err(disk_fault)?;
+        let agents = memory.note(read, MAX_MISSING_MICROS, SystemClock.now());
         memory.save(folder).map_err(disk_fault)?;
         Ok(agents)
     }
@@ -297,10 +291,7 @@ impl SchedulerConnector for HtCondorConnector {
     }
 
     async fn write_values(&mut self, writes: &[ValueWrite], per_second: u32) -> Result<WriteResult, RoundFault> {
-        let mut result = WriteResult::default();
-        // A reset knows no bound, and an interval has a length.
-        let mut turns = interval((Duration::from_secs(1) / per_second.max(1)).max(Duration::from_nanos(1)));
-        turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut result, mut turns) = (WriteResult::default(), write_turns(per_second));
         let mut failed: Vec<String> = Vec::new();
         for write in writes {
             turns.tick().await;
@@ -330,12 +321,5 @@ impl SchedulerConnector for HtCondorConnector {
             result.read_back_differs = result.written.saturating_sub(right);
         }
         Ok(result)
-    }
-}
-
-fn note_unreadable(reading: &mut KernelReading, detail: String) {
-    reading.unreadable_rows += 1;
-    if reading.unreadable.len() < MAX_REASONS {
-        reading.unreadable.push(RoundFault::new("unreadable_row", detail));
     }
 }

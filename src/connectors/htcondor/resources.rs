@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::class_ads::ClassAd;
+use crate::connectors::slot_amounts::add_amounts;
 use crate::domain::decimal::Amount;
 
 const CPUS: &str = "Cpus";
@@ -67,19 +68,6 @@ impl ResourceMapping {
         }
         amounts
     }
-}
-
-/// Adds amounts to others.
-pub fn add_amounts(sums: &mut BTreeMap<String, Amount>, amounts: &BTreeMap<String, Amount>) {
-    for (slot, amount) in amounts {
-        let sum = sums.entry(slot.clone()).or_insert(Amount::ZERO);
-        *sum = sum.saturating_add(*amount);
-    }
-}
-
-/// The amounts as the server reads them.
-pub fn amount_texts(amounts: &BTreeMap<String, Amount>) -> BTreeMap<String, String> {
-    amounts.iter().map(|(slot, amount)| (slot.clone(), amount.to_string())).collect()
 }
 
 fn requested(resource: &str) -> String {

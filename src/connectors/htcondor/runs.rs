@@ -8,30 +8,15 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::class_ads::ClassAd;
-use super::jobs::{AccountedOwner, uses_slots};
+use super::jobs::{owner_of, uses_slots};
 use super::programs::HISTORY;
 use super::resources::ResourceMapping;
 use crate::connectors::fault::RoundFault;
-use crate::domain::decimal::Amount;
+use crate::connectors::scheduler_run::SchedulerRun;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
 /// The attribute with the end of a run, which only ads of `condor_history -epochs` have.
 pub const EPOCH_END: &str = "EpochWriteDate";
-
-/// A run of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CondorRun {
-    /// `GlobalJobId` of the job.
-    pub job: String,
-    pub owner: AccountedOwner,
-    pub started_at: Timestamp,
-    /// `None` while it runs.
-    pub ended_at: Option<Timestamp>,
-    pub slots: BTreeMap<String, Amount>,
-    /// The machine, if the job ran on exactly one.
-    pub machine: Option<String>,
-    pub priority: i32,
-}
 
 /// The source of a run, the surest one last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +32,7 @@ enum RunSource {
 /// The runs of a reading, each once.
 #[derive(Clone, Debug, Default)]
 pub struct RunCollection {
-    runs: BTreeMap<(String, Timestamp), (RunSource, CondorRun)>,
+    runs: BTreeMap<(String, Timestamp), (RunSource, SchedulerRun)>,
 }
 
 impl RunCollection {
@@ -83,7 +68,7 @@ impl RunCollection {
         Ok(())
     }
 
-    fn add(&mut self, source: RunSource, run: CondorRun) {
+    fn add(&mut self, source: RunSource, run: SchedulerRun) {
         match self.runs.entry((run.job.clone(), run.started_at)) {
             Entry::Vacant(vacant) => {
                 vacant.insert((source, run));
@@ -96,7 +81,7 @@ impl RunCollection {
     }
 
     /// The runs that were under way at `since` or later, by job and start.
-    pub fn since(self, since: Timestamp) -> impl Iterator<Item = CondorRun> {
+    pub fn since(self, since: Timestamp) -> impl Iterator<Item = SchedulerRun> {
         let runs = self.runs.into_values().map(|(_, run)| run);
         runs.filter(move |run| run.ended_at.is_none_or(|end| end >= since))
     }
@@ -118,7 +103,7 @@ fn run(
     started_at: Timestamp,
     ended_at: Option<Timestamp>,
     resources: &ResourceMapping,
-) -> Result<CondorRun, RoundFault> {
+) -> Result<SchedulerRun, RoundFault> {
     let hosts = ad.integer("MaxHosts").and_then(|hosts| u64::try_from(hosts).ok()).unwrap_or(1).max(1);
     let mut slots = resources.held(ad);
     for amount in slots.values_mut() {
@@ -128,9 +113,9 @@ fn run(
     let host = ad.text("RemoteHost").or_else(|| ad.text("LastRemoteHost")).filter(|_| hosts == 1);
     let machine = host.map(|host| host.rsplit_once('@').map_or(host, |(_, machine)| machine).to_owned());
     let priority = ad.integer("JobPrio").unwrap_or_default().clamp(i32::MIN.into(), i32::MAX.into());
-    Ok(CondorRun {
+    Ok(SchedulerRun {
         job: ad.needed_text(HISTORY, "GlobalJobId")?.to_owned(),
-        owner: AccountedOwner::of(ad)?,
+        owner: owner_of(ad)?,
         started_at,
         ended_at,
         slots,

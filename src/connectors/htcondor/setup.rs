@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::class_ads::read_ads;
-use super::jobs::{AccountedOwner, CondorJob};
+use super::jobs::CondorJob;
 use super::pool::{PoolSettings, read_pool, read_version};
 use super::programs::{self, PING, STATUS};
 use super::queue::is_fixed;
@@ -13,6 +13,7 @@ use super::resources::ResourceMapping;
 use super::settings::HtCondorSettings;
 use super::users::{LEAST_REAL_PRIORITY, NegotiatorUser};
 use super::{LEFT_QUEUE, half_life_obstacle, is_charged, read_history_ads, read_negotiator_users, read_queue_ads};
+use crate::connectors::accounted_owner::AccountedOwner;
 use crate::connectors::fault::RoundFault;
 use crate::connectors::server::FairShareServer;
 use crate::connectors::server_checks::{ServerNeeds, check_server};

@@ -1,6 +1,6 @@
 //! Slurm: reads the texts of its programs, and writes `SITE`, a term of the priority that no plugin of the site uses.
 //!
-//! One file reads the text of one program. [`account_tree`] has the tree of accounts, which [`people`] turns into one of people. [`queue`] puts together what `squeue` and `sprio` show, [`site_values`] computes the values,
+//! One file reads the text of one program. [`account_tree`] has the tree of accounts, which [`people`] turns into one of people. [`queue`] puts together what `squeue` and `sprio` show, [`super::order_values`] computes the values,
 //! and [`setup`] makes the checks of `--check`.
 
 pub mod account_tree;
@@ -12,7 +12,6 @@ pub mod sacctmgr;
 pub mod scontrol;
 pub mod settings;
 pub mod setup;
-pub mod site_values;
 pub mod sprio;
 pub mod squeue;
 mod table_text;
@@ -26,13 +25,13 @@ use queue::{PartitionTiers, ShownJob, SlurmQueue, join_readings};
 use sacct::{ConversionChoices, RunConversion};
 use scontrol::{MULTIFACTOR, SlurmConfig};
 use settings::SlurmSettings;
-use site_values::{OrderedJob, order_values, rank_value};
 use sprio::LOWEST_PRIORITY;
 use squeue::JobStage;
 use tres::SlotMapping;
 
 use super::accounting_window::first_reading;
 use super::fault::RoundFault;
+use super::order_values::{OrderedJob, order_values, rank_value};
 use super::outcome::WriteMode;
 use super::report_spool::SpooledReports;
 use super::scheduler::{KernelReading, SchedulerConnector, ValueWrite, WriteAim, WritePlan, WriteResult};
@@ -148,14 +147,10 @@ impl SlurmConnector {
         // Any user may set a large nice. A job that it pushes so far down that raising it would take more than half of the room
         // stays there, because otherwise there would be no room for the values of the others.
         let is_placed = |job: &&ShownJob| job.own >= 0 || job.own >= (floor - site_max) / 2;
-        let jobs: Vec<OrderedJob> = sequence
-            .iter()
-            .map(|(job, _)| *job)
-            .filter(is_placed)
-            .map(|job| OrderedJob { id: job.id, own: job.own, site: job.site })
-            .collect();
-        let values = order_values(&jobs, floor, site_max)?;
-        Ok(jobs.iter().filter_map(|job| Some((job.id, *values.get(&job.id)?))).collect())
+        let placed: Vec<&ShownJob> = sequence.iter().map(|(job, _)| *job).filter(is_placed).collect();
+        let jobs: Vec<OrderedJob> = placed.iter().map(|job| OrderedJob { own: job.own, value: job.site }).collect();
+        let values = order_values(&jobs, floor, site_max).ok_or_else(|| no_room(&jobs, floor, site_max))?;
+        Ok(placed.iter().map(|job| job.id).zip(values).collect())
     }
 
     /// The plan for wanted values: those that differ, and then what goes back to 0.
@@ -204,6 +199,17 @@ impl SlurmConnector {
         repeat_tasks(&mut plan, queue);
         plan
     }
+}
+
+/// The fault of values that do not fit between the other terms of the priorities and `site_max`.
+fn no_room(jobs: &[OrderedJob], floor: i64, site_max: i64) -> RoundFault {
+    let lowest = jobs.iter().map(|job| job.own).min().unwrap_or_default();
+    let highest = jobs.iter().map(|job| job.own).fold(floor, i64::max);
+    let detail = format!(
+        "site_max is {site_max}, and the other terms of the priority reach from {lowest} to {highest}: there is no room for {} values",
+        jobs.len()
+    );
+    RoundFault::new("site_max", detail)
 }
 
 /// Moves the writes to tasks of arrays directly behind those to the records of the arrays, which write over them, and adds those of

@@ -4,10 +4,15 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use metrics::{Counter, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics::{
+    Counter, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+    with_local_recorder,
+};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
+use crate::domain::hierarchy::Share;
 use crate::domain::time::MICROS_PER_SECOND;
+use crate::service::group::visible::VisibleGroup;
 use crate::service::{Caller, Service};
 
 const REQUESTS: &str = "fairshared_http_requests_total";
@@ -23,6 +28,7 @@ const MISALLOCATED: &str = "fairshared_misallocated_share";
 const FORECAST_STARTS: &str = "fairshared_forecast_starts";
 const FORECAST_COVERAGE: &str = "fairshared_forecast_coverage";
 const FORECAST_ERROR: &str = "fairshared_forecast_median_error_seconds";
+const QUEUE_USAGE: &str = "fairshared_queue_usage";
 const STRAYS: &str = "fairshared_stray_records";
 /// The upper bounds of the histogram's buckets, in seconds.
 const LATENCY_BUCKETS: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0];
@@ -113,16 +119,16 @@ pub(super) fn render(service: &Service) -> String {
     counter!(STATEMENTS).absolute(service.store().statements());
     gauge!(GROUPS).set(groups.len() as f64);
     gauge!(STRAYS).set(service.store().known_strays() as f64);
-    for group in groups {
+    for group in &groups {
         let users = group.whole().map_or(0, |facts| facts.rows.users.len());
         gauge!(USERS, "resource_group" => group.name.to_string()).set(users as f64);
         gauge!(WAITING, "resource_group" => group.name.to_string()).set(service.reports_waiting(&group.name) as f64);
-        for known in service.known_fairness(&group, trusted_time) {
+        for known in service.known_fairness(group, trusted_time) {
             let (name, tier, window) = (group.name.to_string(), known.tier.as_str(), format!("{}d", known.days));
             let gauge = gauge!(MISALLOCATED, "resource_group" => name, "tier" => tier, "window" => window);
             gauge.set(known.misallocated_share);
         }
-        if let Some(quality) = service.forecast_quality(&group) {
+        if let Some(quality) = service.forecast_quality(group) {
             let set = |name: &'static str, value: f64| {
                 gauge!(name, "resource_group" => group.name.to_string()).set(value);
             };
@@ -140,5 +146,36 @@ pub(super) fn render(service: &Service) -> String {
         }
     }
     handle.run_upkeep();
-    handle.render()
+    handle.render() + &render_queue_usage(&groups)
+}
+
+/// The usage of each domain and project that has used anything, for schedulers that read it from Prometheus, such as KAI. It has a
+/// recorder of its own, because the one of the process would show those that are gone for ever.
+fn render_queue_usage(groups: &[VisibleGroup]) -> String {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    with_local_recorder(&recorder, || {
+        describe_gauge!(
+            QUEUE_USAGE,
+            "Decayed usage as a part of the capacity, by resource group, tier and name of the domain or project"
+        );
+        for group in groups {
+            let Ok(facts) = group.whole() else { continue };
+            let set = |tier: &'static str, name: &str, share: &Share, hidden: bool| {
+                let usage = share.history.normalized_usage;
+                if usage > 0.0 && !hidden {
+                    let (group, name) = (group.name.to_string(), name.to_owned());
+                    gauge!(QUEUE_USAGE, "resource_group" => group, "tier" => tier, "queue_name" => name).set(usage);
+                }
+            };
+            for row in facts.rows.domains.iter() {
+                set("domain", &row.domain_name, &row.share, row.hidden);
+            }
+            for row in facts.rows.projects() {
+                if let Some(name) = &row.project_name {
+                    set("project", name, &row.share, row.hidden);
+                }
+            }
+        }
+    });
+    recorder.handle().render()
 }

@@ -16,6 +16,7 @@ mod memory;
 pub mod metrics;
 mod migrate;
 pub mod program;
+mod queue_usage;
 mod reading;
 mod remote;
 mod replay;

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use fairshared::connectors::agent_memory::AgentMemory;
 use fairshared::connectors::htcondor::class_ads::{ClassAd, read_ads};
 use fairshared::connectors::htcondor::factor_values::rank_factor;
 use fairshared::connectors::htcondor::jobs::{CondorJob, CondorStage};
-use fairshared::connectors::htcondor::machines::{MachineMemory, read_machines};
+use fairshared::connectors::htcondor::machines::{MAX_MISSING_MICROS, read_machines};
 use fairshared::connectors::htcondor::pool::read_negotiator_settings;
 use fairshared::connectors::htcondor::queue::join_readings;
 use fairshared::connectors::htcondor::resources::ResourceMapping;
-use fairshared::connectors::htcondor::runs::{CondorRun, RunCollection};
+use fairshared::connectors::htcondor::runs::RunCollection;
 use fairshared::connectors::htcondor::users::read_users;
 use fairshared::connectors::scheduler::QueueReading;
+use fairshared::connectors::scheduler_run::SchedulerRun;
 use fairshared::domain::time::{MICROS_PER_MINUTE, Timestamp};
 
 use super::recorded::htcondor as recorded;
@@ -160,7 +162,7 @@ fn factors_grow_with_the_rank() {
     assert_eq!(rank_factor(Some(2), 2, 100, 7), 700);
 }
 
-fn runs(queue: &str, history: &str, epochs: &str) -> Vec<CondorRun> {
+fn runs(queue: &str, history: &str, epochs: &str) -> Vec<SchedulerRun> {
     let mut collection = RunCollection::default();
     for ad in ads(queue).iter().chain(&ads(history)) {
         collection.add_job(ad, &mapping()).unwrap();
@@ -172,8 +174,8 @@ fn runs(queue: &str, history: &str, epochs: &str) -> Vec<CondorRun> {
 }
 
 /// The job, the seconds from its start in the recording, and how long it ran.
-fn brief(runs: &[CondorRun]) -> Vec<(String, i64, Option<i64>)> {
-    let brief = |run: &CondorRun| {
+fn brief(runs: &[SchedulerRun]) -> Vec<(String, i64, Option<i64>)> {
+    let brief = |run: &SchedulerRun| {
         let seconds = |time: Timestamp| time.micros() / 1_000_000;
         let start = seconds(run.started_at);
         (
@@ -243,17 +245,18 @@ fn machines() {
     let drained = read(&recorded::MACHINES.replace("Unclaimed", "Drained"));
     assert_eq!((drained[0].alive, drained[0].schedulable), (true, false));
 
-    let (mut memory, now) = (MachineMemory::default(), Timestamp::from_seconds(1_796_019_982));
+    let (mut memory, now) = (AgentMemory::default(), Timestamp::from_seconds(1_796_019_982));
+    let note = |memory: &mut AgentMemory, agents, now| memory.note(agents, MAX_MISSING_MICROS, now);
     let later = |minutes: i64| now.plus_micros(minutes * MICROS_PER_MINUTE);
-    assert_eq!(memory.note(agents.clone(), now), agents);
+    assert_eq!(note(&mut memory, agents.clone(), now), agents);
     // A collector that was started again knows no machine for some minutes.
-    assert_eq!(memory.note(Vec::new(), later(10)), []);
-    let gone = memory.note(Vec::new(), later(16));
+    assert_eq!(note(&mut memory, Vec::new(), later(10)), []);
+    let gone = note(&mut memory, Vec::new(), later(16));
     assert_eq!((gone.len(), gone[0].alive, &gone[0].available_slots), (1, false, &machine.available_slots));
     let folder = tempfile::tempdir().unwrap();
     memory.save(folder.path()).unwrap();
-    let mut memory = MachineMemory::load(folder.path()).unwrap();
-    assert_eq!(memory.note(agents.clone(), later(20)), agents);
-    assert_eq!(memory.note(Vec::new(), later(20 + 3 * 24 * 60)).len(), 1);
-    assert_eq!(memory.note(Vec::new(), later(20 + 3 * 24 * 60)), [], "it is forgotten after it was reported");
+    let mut memory = AgentMemory::load(folder.path()).unwrap();
+    assert_eq!(note(&mut memory, agents.clone(), later(20)), agents);
+    assert_eq!(note(&mut memory, Vec::new(), later(20 + 3 * 24 * 60)).len(), 1);
+    assert_eq!(note(&mut memory, Vec::new(), later(20 + 3 * 24 * 60)), [], "it is forgotten after it was reported");
 }

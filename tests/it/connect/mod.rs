@@ -1,4 +1,5 @@
-//! Connectors: the readers with texts of the real programs, the values, the settings, a real Slurm, and a real HTCondor.
+//! Connectors: the readers with texts of the real programs, the values, the settings, a real Slurm, a real HTCondor, and Kueue
+//! beside a stand-in for its cluster.
 
 mod api_server;
 mod command;
@@ -9,6 +10,14 @@ mod condor_settings;
 mod condor_stand_ins;
 mod condor_texts;
 mod connected_rig;
+mod kueue_checks;
+mod kueue_parts;
+mod kueue_rig;
+mod kueue_rounds;
+mod kueue_schemas;
+mod kueue_settings;
+mod kueue_stub;
+mod kueue_watches;
 mod long_queue;
 mod long_right;
 mod long_weeks;

@@ -1,16 +1,12 @@
-//! The values of `SITE` that give Slurm the order of the server.
+//! The values that give a scheduler the order of the server.
 //!
 //! **order**: the priorities along the sequence fall strictly, and the last one is above that of every job outside. A priority
-//! is the value of `SITE` and the job's own terms, which grow with its age. So that few values are written, jobs whose
-//! priorities fall already keep their values, and the others get values in the gaps between them. If a gap is too small, all
+//! is the value that the connector writes and the job's own terms, which may grow with its age. So that few values are written, jobs
+//! whose priorities fall already keep their values, and the others get values in the gaps between them. If a gap is too small, all
 //! values are made again, with equal gaps.
 //!
 //! **factor**: the value of a job follows the rank of its owner, in [`RANK_STEPS`] steps, so that a rank that moves by one place
 //! among thousands writes nothing.
-
-use std::collections::BTreeMap;
-
-use crate::connectors::fault::RoundFault;
 
 /// The largest gap between two neighbours. A larger one would only use up room.
 const MAX_GAP: i64 = 1_000;
@@ -20,27 +16,18 @@ const RANK_STEPS: f64 = 200.0;
 /// A job of the sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderedJob {
-    pub id: u64,
-    /// Its priority without `SITE`.
+    /// Its priority without the value.
     pub own: i64,
-    pub site: i64,
+    pub value: i64,
 }
 
-/// The value of each job of `sequence`, the first to start first. `floor` is the highest priority that a job outside of the
-/// sequence may have. No value is beyond `site_max`.
-pub fn order_values(sequence: &[OrderedJob], floor: i64, site_max: i64) -> Result<BTreeMap<u64, i64>, RoundFault> {
+/// The values of the jobs of `sequence`, the first to start first. `floor` is the highest priority that a job outside of the
+/// sequence may have. No value is beyond `max`; `None` if there is no room for all of them.
+pub fn order_values(sequence: &[OrderedJob], floor: i64, max: i64) -> Option<Vec<i64>> {
     let floor = sequence.iter().map(|job| job.own).fold(floor, i64::max);
-    let ceiling = sequence.iter().map(|job| job.own).min().unwrap_or_default().saturating_add(site_max);
-    let totals = fill_gaps(sequence, floor, ceiling, site_max).or_else(|| spread_all(sequence.len(), floor, ceiling));
-    let totals = totals.ok_or_else(|| {
-        let detail = format!(
-            "site_max is {site_max}, and the other terms of the priority reach from {} to {floor}: there is no room for {} values",
-            ceiling - site_max,
-            sequence.len()
-        );
-        RoundFault::new("site_max", detail)
-    })?;
-    Ok(sequence.iter().zip(totals).map(|(job, total)| (job.id, total - job.own)).collect())
+    let ceiling = sequence.iter().map(|job| job.own).min().unwrap_or_default().saturating_add(max);
+    let totals = fill_gaps(sequence, floor, ceiling, max).or_else(|| spread_all(sequence.len(), floor, ceiling))?;
+    Some(sequence.iter().zip(totals).map(|(job, total)| total - job.own).collect())
 }
 
 /// Priorities with equal gaps; `None` if there is no room.
@@ -51,14 +38,14 @@ fn spread_all(count: usize, floor: i64, ceiling: i64) -> Option<Vec<i64>> {
 }
 
 /// Priorities that keep as many values as possible; `None` if a gap is too small for those that come into it.
-fn fill_gaps(sequence: &[OrderedJob], floor: i64, ceiling: i64, site_max: i64) -> Option<Vec<i64>> {
-    let kept = falling_jobs(sequence, floor, site_max);
+fn fill_gaps(sequence: &[OrderedJob], floor: i64, ceiling: i64, max: i64) -> Option<Vec<i64>> {
+    let kept = falling_jobs(sequence, floor, max);
     let mut totals = Vec::with_capacity(sequence.len());
     let mut next_kept = kept.iter().copied().peekable();
     while totals.len() < sequence.len() {
         let at = totals.len();
         let until = next_kept.peek().copied().unwrap_or(sequence.len());
-        let low = sequence.get(until).map_or(floor, |job| job.own + job.site);
+        let low = sequence.get(until).map_or(floor, |job| job.own + job.value);
         let missing = i64::try_from(until - at).ok()?;
         let high = match totals.last() {
             Some(above) => *above,
@@ -74,17 +61,17 @@ fn fill_gaps(sequence: &[OrderedJob], floor: i64, ceiling: i64, site_max: i64) -
             totals.push(low);
         }
     }
-    let is_within = |(job, total): (&OrderedJob, &i64)| (total - job.own).abs() <= site_max;
+    let is_within = |(job, total): (&OrderedJob, &i64)| (total - job.own).abs() <= max;
     sequence.iter().zip(&totals).all(is_within).then_some(totals)
 }
 
 /// The places of a longest part of the sequence whose priorities fall strictly and stay above `floor`.
-fn falling_jobs(sequence: &[OrderedJob], floor: i64, site_max: i64) -> Vec<usize> {
+fn falling_jobs(sequence: &[OrderedJob], floor: i64, max: i64) -> Vec<usize> {
     // For each length the place with the highest last priority, and for each place the one before it.
     let (mut ends, mut before): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), vec![None; sequence.len()]);
-    let total = |at: usize| sequence[at].own + sequence[at].site;
+    let total = |at: usize| sequence[at].own + sequence[at].value;
     for (at, job) in sequence.iter().enumerate() {
-        if total(at) <= floor || job.site.abs() > site_max {
+        if total(at) <= floor || job.value.abs() > max {
             continue;
         }
         let length = ends.partition_point(|end| total(*end) > total(at));
@@ -102,10 +89,10 @@ fn falling_jobs(sequence: &[OrderedJob], floor: i64, site_max: i64) -> Vec<usize
 
 /// The value for a rank: all of `weight` for the first, 0 for a step above the last. An owner that is not known yet is
 /// ordered as the first.
-pub fn rank_value(rank: Option<u32>, worst: u32, weight: i64, site_max: i64) -> i64 {
+pub fn rank_value(rank: Option<u32>, worst: u32, weight: i64, max: i64) -> i64 {
     let part = 1.0 - f64::from(rank.unwrap_or(1).max(1) - 1) / f64::from(worst.max(1));
     let steps = (part * RANK_STEPS).round();
     #[expect(clippy::cast_possible_truncation, reason = "the product is at most the weight")]
     let value = (steps / RANK_STEPS * weight as f64).round() as i64;
-    value.clamp(-site_max, site_max)
+    value.clamp(-max, max)
 }

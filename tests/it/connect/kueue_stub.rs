@@ -1,0 +1,584 @@
+//! A stand-in for the API server of a Kubernetes cluster with Kueue: lists in pages, watches with bookmarks and 410, merge patches with 409,
+//! dry runs, Kueue's webhook for the boost, rights, and answers that break off or do not come.
+//!
+//! Every Workload and queue that it holds is checked by the schemas that Kueue publishes, so that the tests use no field that is not there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, Method, Response, StatusCode, Uri, header};
+use fairshared::connectors::kueue::objects::BOOST_ANNOTATION;
+use fairshared::service::{Clock, SystemClock};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use super::kueue_schemas::check_object;
+
+/// The token of the connector.
+pub const TOKEN: &str = "stub-token";
+const KUEUE: &str = "kueue.x-k8s.io";
+
+/// The faults and settings of the stand-in.
+#[derive(Default)]
+pub struct StubFaults {
+    /// Rights that are missing, as `patch workloads`.
+    pub denied: BTreeSet<String>,
+    /// Changes that are made to an object while a patch of it is under way, the last one first.
+    pub conflicts: Vec<fn(&mut Value)>,
+    /// The number of watches that break off in the middle of a line.
+    pub cut_watches: u32,
+    /// The number of watches that end without a bookmark.
+    pub silent_watches: u32,
+    /// The number of later pages of lists that are too old.
+    pub expired_pages: u32,
+    /// True if no answer comes.
+    pub hangs: bool,
+    /// True if Kueue's webhook does not answer.
+    pub webhook_away: bool,
+    /// True if a patch is answered and the annotation is dropped.
+    pub drops_boosts: bool,
+}
+
+/// A change of an object.
+struct StubEvent {
+    version: u64,
+    plural: String,
+    kind: &'static str,
+    object: Value,
+}
+
+/// The objects and the history of the stand-in.
+pub struct StubState {
+    pub faults: StubFaults,
+    /// True while the feature gate `PriorityBoost` is on.
+    pub gate: bool,
+    /// The versions of Kueue's API that are served; empty: Kueue is not installed.
+    pub versions: Vec<&'static str>,
+    objects: BTreeMap<String, BTreeMap<String, Value>>,
+    events: Vec<StubEvent>,
+    version: u64,
+    /// Watches from an earlier version are too old.
+    oldest: u64,
+    /// The requests, as `PATCH /apis/…?query body`.
+    pub requests: Vec<String>,
+}
+
+/// The stand-in. It ends when the value is dropped.
+pub struct KueueStub {
+    state: Arc<Mutex<StubState>>,
+    pub address: String,
+    _runtime: Runtime,
+}
+
+/// The time that is some seconds past, in whole seconds.
+pub fn ago(seconds: i64) -> String {
+    let now = SystemClock.now().micros() / 1_000_000;
+    fairshared::domain::time::Timestamp::from_seconds(now - seconds).to_string()
+}
+
+/// The name of an object with its namespace.
+fn key_of(object: &Value) -> String {
+    let metadata = &object["metadata"];
+    let name = metadata["name"].as_str().unwrap();
+    metadata["namespace"].as_str().map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"))
+}
+
+/// Applies a merge patch (RFC 7396).
+fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = json!({});
+    }
+    let target = target.as_object_mut().unwrap();
+    for (key, value) in patch {
+        if value.is_null() {
+            target.remove(key);
+        } else {
+            merge(target.entry(key).or_insert(Value::Null), value);
+        }
+    }
+}
+
+/// Notes the writer of the annotation, as the API server does.
+fn note_writer(object: &mut Value, manager: &str, has_boost: bool) {
+    let field = format!("f:{BOOST_ANNOTATION}");
+    let metadata = object["metadata"].as_object_mut().unwrap();
+    let entries = metadata.entry("managedFields").or_insert_with(|| json!([])).as_array_mut().unwrap();
+    for entry in entries.iter_mut() {
+        if let Some(fields) = entry["fieldsV1"]["f:metadata"]["f:annotations"].as_object_mut() {
+            fields.remove(&field);
+        }
+    }
+    if has_boost {
+        entries.push(json!({
+            "manager": manager, "operation": "Update", "apiVersion": format!("{KUEUE}/v1beta2"), "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:metadata": {"f:annotations": {field: {}}}}
+        }));
+    }
+}
+
+impl StubState {
+    fn record(&mut self, plural: &str, kind: &'static str, mut object: Value) {
+        self.version += 1;
+        object["metadata"]["resourceVersion"] = self.version.to_string().into();
+        let (key, objects) = (key_of(&object), self.objects.entry(plural.to_owned()).or_default());
+        if kind == "DELETED" {
+            objects.remove(&key);
+        } else {
+            check_object(plural, &object);
+            objects.insert(key, object.clone());
+        }
+        self.events.push(StubEvent { version: self.version, plural: plural.to_owned(), kind, object });
+    }
+
+    /// Creates or replaces an object.
+    pub fn put(&mut self, plural: &str, object: Value) {
+        let is_known = self.objects.get(plural).is_some_and(|objects| objects.contains_key(&key_of(&object)));
+        self.record(plural, if is_known { "MODIFIED" } else { "ADDED" }, object);
+    }
+
+    /// Creates an object that is not as Kueue publishes it.
+    pub fn put_unchecked(&mut self, plural: &str, mut object: Value) {
+        self.version += 1;
+        object["metadata"]["resourceVersion"] = self.version.to_string().into();
+        let objects = self.objects.entry(plural.to_owned()).or_default();
+        objects.insert(key_of(&object), object.clone());
+        self.events.push(StubEvent { version: self.version, plural: plural.to_owned(), kind: "ADDED", object });
+    }
+
+    /// The resource version of the last change.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    pub fn object(&self, plural: &str, key: &str) -> &Value {
+        &self.objects[plural][key]
+    }
+
+    pub fn keys(&self, plural: &str) -> Vec<String> {
+        self.objects.get(plural).into_iter().flat_map(|objects| objects.keys().cloned()).collect()
+    }
+
+    /// Changes an object.
+    pub fn change(&mut self, plural: &str, key: &str, change: impl FnOnce(&mut Value)) {
+        let mut object = self.objects[plural][key].clone();
+        change(&mut object);
+        self.record(plural, "MODIFIED", object);
+    }
+
+    pub fn delete(&mut self, plural: &str, key: &str) {
+        let object = self.objects[plural][key].clone();
+        self.record(plural, "DELETED", object);
+    }
+
+    /// Sets a condition of a Workload.
+    pub fn set_condition(&mut self, key: &str, kind: &str, status: bool, reason: &str, at: &str) {
+        self.change("workloads", key, |workload| {
+            let conditions = &mut workload["status"]["conditions"];
+            if conditions.is_null() {
+                *conditions = json!([]);
+            }
+            let conditions = conditions.as_array_mut().unwrap();
+            conditions.retain(|condition| condition["type"] != kind);
+            let status = if status { "True" } else { "False" };
+            conditions.push(json!({
+                "type": kind, "status": status, "reason": reason, "message": "", "lastTransitionTime": at, "observedGeneration": 1
+            }));
+        });
+    }
+
+    /// Admits a Workload, as Kueue does.
+    pub fn admit(&mut self, key: &str, at: &str) {
+        self.change("workloads", key, |workload| {
+            let usage = workload["spec"]["podSets"][0]["template"]["spec"]["containers"][0]["resources"]["requests"].clone();
+            workload["status"]["admission"] = json!({
+                "clusterQueue": "gpus",
+                "podSetAssignments": [{"name": "main", "count": 1, "flavors": {"cpu": "default"}, "resourceUsage": usage}]
+            });
+        });
+        self.set_condition(key, "QuotaReserved", true, "QuotaReserved", at);
+        self.set_condition(key, "Admitted", true, "Admitted", at);
+    }
+
+    /// Evicts a Workload. It has been admitted for `past_seconds` in all.
+    pub fn evict(&mut self, key: &str, at: &str, past_seconds: i64) {
+        self.set_condition(key, "Evicted", true, "Preempted", at);
+        self.change("workloads", key, |workload| {
+            let status = workload["status"].as_object_mut().unwrap();
+            status.remove("admission");
+            status.insert("accumulatedPastExecutionTimeSeconds".to_owned(), past_seconds.into());
+        });
+        self.set_condition(key, "QuotaReserved", false, "Pending", at);
+        self.set_condition(key, "Admitted", false, "NoReservation", at);
+    }
+
+    pub fn finish(&mut self, key: &str, at: &str) {
+        self.set_condition(key, "Finished", true, "Succeeded", at);
+    }
+
+    /// Forgets the changes so far, so that watches from before are too old.
+    pub fn forget_history(&mut self) {
+        self.version += 1;
+        self.oldest = self.version;
+    }
+
+    /// The boosts of all Workloads that have one, by name.
+    pub fn boosts(&self) -> BTreeMap<String, String> {
+        let boost = |(key, workload): (&String, &Value)| {
+            let text = workload["metadata"]["annotations"][BOOST_ANNOTATION].as_str()?;
+            Some((key.clone(), text.to_owned()))
+        };
+        self.objects.get("workloads").into_iter().flatten().filter_map(boost).collect()
+    }
+
+    /// The Workloads without quota in the order in which Kueue looks at them.
+    pub fn order(&self) -> Vec<String> {
+        let waiting = |workload: &&Value| {
+            let conditions = workload["status"]["conditions"].as_array();
+            !conditions.into_iter().flatten().any(|condition| {
+                condition["status"] == "True"
+                    && ["QuotaReserved", "Finished"].contains(&condition["type"].as_str().unwrap())
+            })
+        };
+        let boosts = self.boosts();
+        let mut order: Vec<&Value> = self.objects["workloads"].values().filter(waiting).collect();
+        order.sort_by_key(|workload| {
+            let boost = boosts.get(&key_of(workload)).map_or(0, |boost| boost.parse().unwrap());
+            let priority = workload["spec"]["priority"].as_i64().unwrap_or_default();
+            (
+                -(priority + boost),
+                workload["metadata"]["creationTimestamp"].to_string(),
+                workload["metadata"]["uid"].to_string(),
+            )
+        });
+        order.into_iter().map(key_of).collect()
+    }
+
+    /// The requests of a method since the start, or since they were cleared.
+    pub fn requests_of(&self, method: &str) -> Vec<&str> {
+        self.requests.iter().filter(|request| request.starts_with(method)).map(String::as_str).collect()
+    }
+
+    fn answer(&mut self, method: &Method, uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Response<Body> {
+        let (path, query) = (uri.path(), query_of(uri));
+        if headers.get(header::AUTHORIZATION).is_none_or(|value| value != &format!("Bearer {TOKEN}")) {
+            return status_answer(401, "Unauthorized", "Unauthorized");
+        }
+        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+        match (method.as_str(), &parts[..]) {
+            ("GET", ["apis"]) => self.groups(),
+            ("POST", ["apis", "authorization.k8s.io", "v1", "selfsubjectaccessreviews"]) => {
+                let mut review: Value = serde_json::from_slice(body).unwrap();
+                let attributes = &review["spec"]["resourceAttributes"];
+                let right =
+                    format!("{} {}", attributes["verb"].as_str().unwrap(), attributes["resource"].as_str().unwrap());
+                review["status"] = json!({"allowed": !self.faults.denied.contains(&right)});
+                json_answer(201, &review)
+            }
+            ("GET", ["apis", KUEUE, version, plural]) if self.versions.contains(version) => {
+                self.list_or_watch(plural, &query)
+            }
+            ("GET", ["api", "v1", "nodes"]) => self.list_or_watch("nodes", &query),
+            (method, ["apis", KUEUE, version, "namespaces", namespace, plural, name])
+                if self.versions.contains(version) =>
+            {
+                let key = format!("{namespace}/{name}");
+                match method {
+                    "GET" => self.get(plural, &key),
+                    "PATCH" => self.patch(plural, &key, &query, headers, body),
+                    _ => status_answer(405, "MethodNotAllowed", "not allowed"),
+                }
+            }
+            _ => status_answer(404, "NotFound", &format!("the server could not find {path}")),
+        }
+    }
+
+    fn groups(&self) -> Response<Body> {
+        let version = |version: &&str| json!({"groupVersion": format!("{KUEUE}/{version}"), "version": version});
+        let versions: Vec<Value> = self.versions.iter().map(version).collect();
+        let mut groups = vec![json!({
+            "name": "batch", "versions": [{"groupVersion": "batch/v1", "version": "v1"}]
+        })];
+        if !versions.is_empty() {
+            groups.push(json!({"name": KUEUE, "versions": versions}));
+        }
+        json_answer(200, &json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}))
+    }
+
+    fn refusal(&self, verb: &str, plural: &str) -> Option<Response<Body>> {
+        let message = format!("{plural} is forbidden: User \"connector\" cannot {verb} resource \"{plural}\"");
+        self.faults.denied.contains(&format!("{verb} {plural}")).then(|| status_answer(403, "Forbidden", &message))
+    }
+
+    fn get(&self, plural: &str, key: &str) -> Response<Body> {
+        if let Some(refusal) = self.refusal("get", plural) {
+            return refusal;
+        }
+        match self.objects.get(plural).and_then(|objects| objects.get(key)) {
+            Some(object) => json_answer(200, object),
+            None => status_answer(404, "NotFound", &format!("{plural} {key} not found")),
+        }
+    }
+
+    fn list_or_watch(&mut self, plural: &str, query: &BTreeMap<String, String>) -> Response<Body> {
+        let is_watch = query.get("watch").is_some_and(|watch| watch == "true");
+        if let Some(refusal) = self.refusal(if is_watch { "watch" } else { "list" }, plural) {
+            return refusal;
+        }
+        if is_watch { self.watch(plural, query) } else { self.list(plural, query) }
+    }
+
+    /// A list in pages of at most two objects.
+    fn list(&mut self, plural: &str, query: &BTreeMap<String, String>) -> Response<Body> {
+        let from: usize = query.get("continue").map_or(0, |token| token.parse().unwrap());
+        if from > 0 && self.faults.expired_pages > 0 {
+            self.faults.expired_pages -= 1;
+            return status_answer(410, "Expired", "The provided continue parameter is too old");
+        }
+        let limit: usize = query.get("limit").map_or(usize::MAX, |limit| limit.parse().unwrap());
+        let all: Vec<Value> =
+            self.objects.get(plural).into_iter().flat_map(|objects| objects.values().cloned()).collect();
+        let until = from.saturating_add(limit.min(2)).min(all.len());
+        let mut metadata = json!({"resourceVersion": self.version.to_string()});
+        if until < all.len() {
+            metadata["continue"] = until.to_string().into();
+        }
+        json_answer(200, &json!({"kind": "List", "apiVersion": "v1", "metadata": metadata, "items": all[from..until]}))
+    }
+
+    fn watch(&mut self, plural: &str, query: &BTreeMap<String, String>) -> Response<Body> {
+        assert_eq!(query["allowWatchBookmarks"], "true");
+        let from: u64 = query["resourceVersion"].parse().unwrap();
+        if from < self.oldest {
+            let status = status_of(410, "Expired", "too old resource version");
+            return stream_answer(vec![Ok(line(&json!({"type": "ERROR", "object": status})))]);
+        }
+        let events = self.events.iter().filter(|event| event.plural == plural && event.version > from);
+        let mut lines: Vec<Bytes> =
+            events.map(|event| line(&json!({"type": event.kind, "object": event.object}))).collect();
+        if plural == "workloads" && self.faults.cut_watches > 0 {
+            self.faults.cut_watches -= 1;
+            lines.truncate(1);
+            let half = Bytes::from_static(b"{\"type\":\"MODIFIED\",\"object\":{\"metad");
+            let cut = std::io::Error::other("the connection is cut");
+            return stream_answer(lines.into_iter().map(Ok).chain([Ok(half), Err(cut)]).collect());
+        }
+        if plural == "workloads" && self.faults.silent_watches > 0 {
+            self.faults.silent_watches -= 1;
+        } else {
+            let metadata = json!({"resourceVersion": self.version.to_string(), "creationTimestamp": null});
+            lines.push(line(
+                &json!({"type": "BOOKMARK", "object": {"kind": "Workload", "apiVersion": "v1", "metadata": metadata}}),
+            ));
+        }
+        stream_answer(lines.into_iter().map(Ok).collect())
+    }
+
+    fn patch(
+        &mut self,
+        plural: &str,
+        key: &str,
+        query: &BTreeMap<String, String>,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Response<Body> {
+        if let Some(refusal) = self.refusal("patch", plural) {
+            return refusal;
+        }
+        assert_eq!(headers[header::CONTENT_TYPE], "application/merge-patch+json");
+        let is_trial = query.get("dryRun").is_some_and(|dry_run| dry_run == "All");
+        if !is_trial && let Some(change) = self.faults.conflicts.pop() {
+            self.change(plural, key, change);
+        }
+        let Some(known) = self.objects.get(plural).and_then(|objects| objects.get(key)) else {
+            return status_answer(404, "NotFound", &format!("{plural} {key} not found"));
+        };
+        let patch: Value = serde_json::from_slice(body).unwrap();
+        let mut object = known.clone();
+        let version = &patch["metadata"]["resourceVersion"];
+        if !version.is_null() && *version != known["metadata"]["resourceVersion"] {
+            let message = "the object has been modified; please apply your changes to the latest version and try again";
+            return status_answer(409, "Conflict", message);
+        }
+        merge(&mut object, &patch);
+        assert_eq!(
+            (&object["spec"], &object["status"]),
+            (&known["spec"], &known["status"]),
+            "only metadata is patched"
+        );
+        let boost = object["metadata"]["annotations"][BOOST_ANNOTATION].clone();
+        if self.faults.webhook_away {
+            let message = "failed calling webhook \"vworkload.kb.io\": connection refused";
+            return status_answer(500, "InternalError", message);
+        }
+        if self.gate && boost.as_str().is_some_and(|text| text.parse::<i32>().is_err()) {
+            let message = format!(
+                "admission webhook \"vworkload.kb.io\" denied the request: metadata.annotations[{BOOST_ANNOTATION}]: \
+                 Invalid value: {boost}: must be a valid signed integer"
+            );
+            return status_answer(403, "Forbidden", &message);
+        }
+        if !is_trial {
+            if self.faults.drops_boosts {
+                object["metadata"].as_object_mut().unwrap().remove("annotations");
+            }
+            note_writer(&mut object, &query["fieldManager"], !boost.is_null());
+            self.record(plural, "MODIFIED", object);
+            return json_answer(200, &self.objects[plural][key]);
+        }
+        json_answer(200, &object)
+    }
+}
+
+fn query_of(uri: &Uri) -> BTreeMap<String, String> {
+    form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()).into_owned().collect()
+}
+
+fn status_of(code: u16, reason: &str, message: &str) -> Value {
+    json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message, "reason": reason, "code": code
+    })
+}
+
+fn status_answer(code: u16, reason: &str, message: &str) -> Response<Body> {
+    json_answer(code, &status_of(code, reason, message))
+}
+
+fn json_answer(code: u16, value: &Value) -> Response<Body> {
+    let mut answer = Response::new(Body::from(value.to_string()));
+    *answer.status_mut() = StatusCode::from_u16(code).unwrap();
+    answer.headers_mut().insert(header::CONTENT_TYPE, "application/json".parse().unwrap());
+    answer
+}
+
+fn line(event: &Value) -> Bytes {
+    Bytes::from(format!("{event}\n"))
+}
+
+fn stream_answer(parts: Vec<Result<Bytes, std::io::Error>>) -> Response<Body> {
+    Response::new(Body::from_stream(futures::stream::iter(parts)))
+}
+
+async fn answer(
+    State(state): State<Arc<Mutex<StubState>>>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    let (answer, hangs) = {
+        let mut state = state.lock().unwrap();
+        state.requests.push(format!("{method} {uri} {}", String::from_utf8_lossy(&body)));
+        (state.answer(&method, &uri, &headers, &body), state.faults.hangs)
+    };
+    if hangs {
+        return std::future::pending().await;
+    }
+    answer
+}
+
+impl KueueStub {
+    pub fn start() -> Self {
+        let state = StubState {
+            faults: StubFaults::default(),
+            gate: true,
+            versions: vec!["v1beta1", "v1beta2"],
+            objects: BTreeMap::new(),
+            events: Vec::new(),
+            version: 100,
+            oldest: 0,
+            requests: Vec::new(),
+        };
+        let state = Arc::new(Mutex::new(state));
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let router = Router::new().fallback(answer).with_state(Arc::clone(&state));
+        runtime.spawn(async move { axum::serve(listener, router).await });
+        Self { state, address, _runtime: runtime }
+    }
+
+    /// The state, to read and to change it.
+    pub fn state(&self) -> MutexGuard<'_, StubState> {
+        self.state.lock().unwrap()
+    }
+
+    /// A kubeconfig with which the stand-in is reached.
+    pub fn kubeconfig(&self) -> String {
+        let config = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "stub",
+            "clusters": [{"name": "stub", "cluster": {"server": self.address}}],
+            "users": [{"name": "connector", "user": {"token": TOKEN}}],
+            "contexts": [{"name": "stub", "context": {"cluster": "stub", "user": "connector"}}]
+        });
+        config.to_string()
+    }
+}
+
+/// A Workload that waits: its namespace and name, the user, how long ago it was made, and its priority.
+pub fn workload(key: &str, user: &str, seconds_ago: i64, priority: i32) -> Value {
+    let (namespace, name) = key.split_once('/').unwrap();
+    let requests = json!({"cpu": "1500m", "memory": "1Gi", "nvidia.com/gpu": "1"});
+    json!({
+        "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload",
+        "metadata": {
+            "name": name, "namespace": namespace, "uid": format!("uid-{name}"), "creationTimestamp": ago(seconds_ago),
+            "labels": {"example.org/user": user}
+        },
+        "spec": {
+            "queueName": "main", "priority": priority, "active": true,
+            "podSets": [{
+                "name": "main", "count": 2,
+                "template": {"spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": requests}}]}}
+            }]
+        }
+    })
+}
+
+pub fn local_queue(namespace: &str, cluster_queue: &str) -> Value {
+    json!({
+        "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue", "metadata": {"name": "main", "namespace": namespace},
+        "spec": {"clusterQueue": cluster_queue, "stopPolicy": "None"}
+    })
+}
+
+pub fn cluster_queue(name: &str, cohort: &str) -> Value {
+    let resources = json!([{"name": "cpu", "nominalQuota": "64"}]);
+    json!({
+        "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue", "metadata": {"name": name},
+        "spec": {
+            "cohortName": cohort, "queueingStrategy": "BestEffortFIFO", "namespaceSelector": {}, "stopPolicy": "None",
+            "preemption": {
+                "withinClusterQueue": "Never", "reclaimWithinCohort": "Any", "borrowWithinCohort": {"policy": "Never"}
+            },
+            "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [{"name": "default", "resources": resources}]}]
+        },
+        "status": {"conditions": [{
+            "type": "Active", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"
+        }]}
+    })
+}
+
+pub fn flavor(name: &str, labels: Value) -> Value {
+    json!({
+        "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": name},
+        "spec": {"nodeLabels": labels}
+    })
+}
+
+pub fn node(name: &str, labels: Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels},
+        "spec": {},
+        "status": {
+            "allocatable": {"cpu": "8", "memory": "32Gi", "nvidia.com/gpu": "4", "pods": "110"},
+            "conditions": [{"type": "Ready", "status": "True"}]
+        }
+    })
+}
