@@ -14,7 +14,7 @@ use kube::Api;
 use kube::api::{WatchEvent, WatchParams};
 use serde::de::DeserializeOwned;
 
-use super::cluster::{KueueCluster, RequestFailure};
+use super::cluster::{AWAY, KueueCluster, RequestFailure};
 use super::objects::{ClusterObject, object_key};
 use crate::connectors::fault::RoundFault;
 
@@ -67,12 +67,13 @@ where
             match self.watch(cluster, api, &version).await {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
+                // A connection that failed says nothing about the API server, and the list does.
+                Err(RequestFailure::Other(fault)) if fault.code == AWAY => self.version = None,
+                Err(RequestFailure::Expired) => self.version = None,
                 Err(failure) => {
                     // It is not known what is missing.
                     self.version = None;
-                    if !matches!(failure, RequestFailure::Expired) {
-                        return Err(failure.into_fault());
-                    }
+                    return Err(failure.into_fault());
                 }
             }
         }

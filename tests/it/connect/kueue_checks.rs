@@ -64,7 +64,7 @@ fn a_cluster_that_is_as_it_should_be() {
     assert_eq!(report["mapping"]["resources"], resources);
     assert_eq!(detail(&report, "nodes"), "2 of 3 nodes are in a ResourceFlavor");
     let table = end(&mut rig.connector("", &["--check"])).ok();
-    assert!(table.contains("CLUSTER_QUEUE") && table.contains("chem/main"), "{table}");
+    assert!(table.contains("CLUSTER QUEUE") && table.contains("chem/main"), "{table}");
     // The only write is a dry run, and nothing has changed.
     let state = rig.stub.state();
     let patches = state.requests_of("PATCH");

@@ -1,5 +1,6 @@
 //! A stand-in for a cluster with Kueue, a real server with a group for it, and the connector between them, as a process or within the test.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
@@ -103,6 +104,26 @@ impl KueueRig {
         }
         rig.stub.state().requests.clear();
         rig
+    }
+
+    /// The Workloads without quota in the order in which Kueue looks at them.
+    pub fn order(&self) -> Vec<String> {
+        self.stub.state().order()
+    }
+
+    /// The boosts of all Workloads that have one, by name.
+    pub fn boosts(&self) -> BTreeMap<String, String> {
+        self.stub.state().boosts()
+    }
+
+    /// The number of patches since the requests were cleared.
+    pub fn patches(&self) -> usize {
+        self.stub.state().requests_of("PATCH").len()
+    }
+
+    /// The resource version of the last change.
+    pub fn version(&self) -> u64 {
+        self.stub.state().version()
     }
 
     /// The ranks of the users with usage, by name.

@@ -21,10 +21,6 @@ fn counts<const N: usize>(outcome: &Value, keys: [&str; N]) -> [u64; N] {
     keys.map(|key| outcome[key].as_u64().unwrap_or_else(|| panic!("{key} of {outcome}")))
 }
 
-fn boosts(rig: &KueueRig) -> BTreeMap<String, String> {
-    rig.stub.state().boosts()
-}
-
 #[test]
 fn shadow_compares_and_writes_nothing() {
     let rig = KueueRig::ranked();
@@ -52,7 +48,7 @@ fn shadow_compares_and_writes_nothing() {
     assert_eq!(counts(&outcome, keys), [11, 10, 6, 1, 1, 1, 1, 6, 0], "{outcome}");
     assert!(outcome["same_place"].as_u64().unwrap() < 6, "{outcome}");
     assert!(rig.stub.state().requests_of("PATCH").is_empty());
-    assert_eq!(boosts(&rig), held);
+    assert_eq!(rig.boosts(), held);
 
     let kernels = rig.kernels();
     assert_eq!(kernels.iter().map(|(user, ..)| &**user).collect::<Vec<_>>(), ["alice", "bob", "carol", "dave"]);
@@ -86,7 +82,7 @@ fn admitted_at(rig: &KueueRig, key: &str) -> String {
 fn kueue_gets_the_order_of_the_server() {
     let rig = KueueRig::ranked();
     let wanted = rig.sequence();
-    assert_ne!(rig.stub.state().order(), wanted);
+    assert_ne!(rig.order(), wanted);
     let before: Vec<Value> = {
         let state = rig.stub.state();
         state.keys("workloads").iter().map(|key| state.object("workloads", key)["spec"].clone()).collect()
@@ -94,7 +90,7 @@ fn kueue_gets_the_order_of_the_server() {
     let mut rounds = rig.running(ORDER);
     let outcome = rounds.round();
     assert_eq!((outcome.wanted_writes, outcome.written, outcome.read_back_differs), (6, 6, 0), "{outcome:?}");
-    assert_eq!(rig.stub.state().order(), wanted);
+    assert_eq!(rig.order(), wanted);
     // Neither the priority nor any other part of the specification is written.
     let after: Vec<Value> = {
         let state = rig.stub.state();
@@ -117,7 +113,7 @@ fn kueue_gets_the_order_of_the_server() {
     // A new Workload of the user with the least usage gets a boost between the others.
     rig.stub.state().put("workloads", workload("physics/new", "alice", 0, 0));
     let outcome = rounds.round();
-    assert_eq!((outcome.written, rig.stub.state().order()), (1, rig.sequence()));
+    assert_eq!((outcome.written, rig.order()), (1, rig.sequence()));
 }
 
 #[test]
@@ -126,8 +122,8 @@ fn classes_stay_in_their_order() {
     rig.stub.state().put("workloads", workload("physics/urgent", "carol", 5, 3));
     let outcome = rig.round(ORDER);
     // Between the priorities 0 and 3 there is room for one value.
-    assert_eq!(boosts(&rig).into_values().filter(|boost| boost == "1").count(), 1, "{outcome}");
-    let order = rig.stub.state().order();
+    assert_eq!(rig.boosts().into_values().filter(|boost| boost == "1").count(), 1, "{outcome}");
+    let order = rig.order();
     assert_eq!(order[0], "physics/urgent");
     assert_eq!(order[1], rig.sequence().into_iter().find(|key| key != "physics/urgent").unwrap());
 }
@@ -139,7 +135,7 @@ fn boosts_follow_the_ranks() {
     rig.round(&keys);
     let ranks: BTreeMap<String, i64> = rig.ranks().into_iter().collect();
     assert_eq!(USERS.map(|user| ranks[user]), [1, 2, 3]);
-    let boosts = boosts(&rig);
+    let boosts = rig.boosts();
     // The ranks 1 to 3 have all of it, two thirds and a third, in 200 steps.
     assert_eq!(
         ["physics/w5", "physics/w4", "physics/w3", "physics/w2", "physics/w1", "physics/w0"].map(|key| &*boosts[key]),
@@ -169,7 +165,7 @@ fn all_boosts_are_taken_back() {
     std::fs::remove_dir_all(rig.state_dir()).unwrap();
     let reset = end(&mut rig.connector_to(NOWHERE, "max_writes = 1", &["--reset", "-o", "json"])).json();
     assert_eq!(counts(&reset, ["written", "left", "read_back_differs"]), [6, 0, 0], "{reset}");
-    assert_eq!(boosts(&rig), [("physics/foreign".to_owned(), "7".to_owned())].into());
+    assert_eq!(rig.boosts(), [("physics/foreign".to_owned(), "7".to_owned())].into());
     assert_eq!(ConnectorState::load(&rig.state_dir()).unwrap().written, BTreeMap::new());
     let reset = end(&mut rig.connector("", &["--reset", "-o", "json"])).json();
     assert_eq!(counts(&reset, ["wanted_writes", "written"]), [0, 0]);
@@ -181,11 +177,11 @@ fn writes_are_bounded_and_the_front_comes_first() {
     let keys = format!("{ORDER}\nmax_writes = 2");
     let outcome = rig.round(&keys);
     assert_eq!(counts(&outcome, ["wanted_writes", "written", "left"]), [6, 2, 4], "{outcome}");
-    let (order, wanted) = (rig.stub.state().order(), rig.sequence());
+    let (order, wanted) = (rig.order(), rig.sequence());
     assert_eq!(order[..2], wanted[..2]);
     rig.round(&keys);
     rig.round(&keys);
-    assert_eq!(rig.stub.state().order(), rig.sequence());
+    assert_eq!(rig.order(), rig.sequence());
 }
 
 #[test]
@@ -202,9 +198,9 @@ fn a_boost_of_another_writer_is_left_alone() {
     });
     let outcome = rig.round(ORDER);
     assert_eq!(counts(&outcome, ["fixed", "eligible"]), [1, 5], "{outcome}");
-    assert_eq!(boosts(&rig)[&key], "-100");
+    assert_eq!(rig.boosts()[&key], "-100");
     end(&mut rig.connector("", &["--reset"])).ok();
-    assert_eq!(boosts(&rig), [(key, "-100".to_owned())].into());
+    assert_eq!(rig.boosts(), [(key, "-100".to_owned())].into());
 }
 
 #[test]
@@ -213,7 +209,7 @@ fn a_workload_that_changes_meanwhile_is_read_again() {
     rig.stub.state().faults.conflicts.push(|workload| workload["metadata"]["labels"]["example.org/other"] = "x".into());
     let outcome = rig.round(ORDER);
     assert_eq!(counts(&outcome, ["written", "read_back_differs"]), [6, 0], "{outcome}");
-    assert_eq!(rig.stub.state().order(), rig.sequence());
+    assert_eq!(rig.order(), rig.sequence());
     end(&mut rig.connector("", &["--reset"])).ok();
 
     // One that starts in between is left alone, and so is one that has got another boost.
@@ -225,7 +221,7 @@ fn a_workload_that_changes_meanwhile_is_read_again() {
     rig.stub.state().faults.conflicts.push(|workload| workload["metadata"]["annotations"] = json!({BOOST: "9"}));
     let outcome = rig.round(ORDER);
     assert_eq!(counts(&outcome, ["wanted_writes", "written", "read_back_differs"]), [6, 4, 0], "{outcome}");
-    assert_eq!(boosts(&rig).into_values().filter(|boost| boost == "9").count(), 1);
+    assert_eq!(rig.boosts().into_values().filter(|boost| boost == "9").count(), 1);
     // One that changes again and again is a fault.
     end(&mut rig.connector("", &["--reset"])).ok();
     for _ in 0..3 {
@@ -244,7 +240,7 @@ fn a_right_that_is_missing_ends_the_writing() {
     let rig = KueueRig::ranked();
     let mut rounds = rig.running(ORDER);
     rounds.round();
-    let before = boosts(&rig);
+    let before = rig.boosts();
     {
         let mut state = rig.stub.state();
         state.faults.denied.insert("patch workloads".to_owned());
@@ -258,10 +254,10 @@ fn a_right_that_is_missing_ends_the_writing() {
     assert_eq!((codes, outcome.wanted_writes, outcome.written), (vec!["kubernetes_right"], 3, 0), "{outcome:?}");
     assert!(outcome.errors[0].detail.contains("workloads is forbidden"), "{outcome:?}");
     // One attempt is enough to know, and what was written stays.
-    assert_eq!((rig.stub.state().requests_of("PATCH").len(), boosts(&rig)), (1, before));
+    assert_eq!((rig.patches(), rig.boosts()), (1, before));
     rig.stub.state().faults.denied.clear();
     assert_eq!(rounds.round().written, 3);
-    assert_eq!(rig.stub.state().order(), rig.sequence());
+    assert_eq!(rig.order(), rig.sequence());
 }
 
 #[test]
@@ -269,7 +265,7 @@ fn boosts_that_kueue_has_dropped_are_written_again() {
     let rig = KueueRig::ranked();
     let mut rounds = rig.running(ORDER);
     rounds.round();
-    let order = rig.stub.state().order();
+    let order = rig.order();
     let keys = rig.stub.state().keys("workloads");
     for key in keys {
         rig.stub.state().change("workloads", &key, |workload| {
@@ -278,9 +274,9 @@ fn boosts_that_kueue_has_dropped_are_written_again() {
             metadata.remove("managedFields");
         });
     }
-    assert_ne!(rig.stub.state().order(), order);
+    assert_ne!(rig.order(), order);
     assert_eq!(rounds.round().written, 6);
-    assert_eq!(rig.stub.state().order(), order);
+    assert_eq!(rig.order(), order);
     // A value that is taken and not kept is a fault of the round.
     rig.stub.state().faults.drops_boosts = true;
     rig.stub.state().put("workloads", workload("chem/new", "alice", 1, 0));
@@ -294,14 +290,14 @@ fn a_kueue_that_reads_no_boosts_is_not_written() {
     rig.stub.state().gate = false;
     let (outcome, codes) = rig.failed_round(ORDER);
     assert_eq!((codes, &outcome["wanted_writes"]), (vec!["priority_boost_gate".to_owned()], &json!(0)), "{outcome}");
-    assert_eq!(boosts(&rig), BTreeMap::new());
+    assert_eq!(rig.boosts(), BTreeMap::new());
     rig.stub.state().gate = true;
     rig.stub.state().faults.webhook_away = true;
     let (outcome, codes) = rig.failed_round(ORDER);
-    assert_eq!((codes, boosts(&rig)), (vec!["kubernetes_away".to_owned()], BTreeMap::new()), "{outcome}");
+    assert_eq!((codes, rig.boosts()), (vec!["kubernetes_away".to_owned()], BTreeMap::new()), "{outcome}");
     rig.stub.state().faults.webhook_away = false;
     rig.round(ORDER);
-    assert_eq!(boosts(&rig).len(), 6);
+    assert_eq!(rig.boosts().len(), 6);
 }
 
 #[test]
@@ -322,7 +318,7 @@ fn queues_in_which_a_boost_would_end_running_workloads_are_left_alone() {
     assert_eq!(counts(&rig.round(&allowed), ["written"]), [6]);
     // Without the permission, what was written is taken away again.
     assert_eq!(counts(&rig.round(ORDER), ["written"]), [6]);
-    assert_eq!(boosts(&rig), BTreeMap::new());
+    assert_eq!(rig.boosts(), BTreeMap::new());
     set("Never", Some("UsageBasedAdmissionFairSharing"));
     assert_eq!(counts(&rig.round(&allowed), ["wanted_writes"]), [0]);
     set("Never", Some("NoAdmissionFairSharing"));
@@ -335,7 +331,7 @@ fn reports_wait_while_the_server_is_away_and_boosts_fade() {
     rig.round(ORDER);
     let first = rig.sequence()[0].clone();
     rig.stub.state().admit(&first, &ago(0));
-    let ordered = boosts(&rig);
+    let ordered = rig.boosts();
     let keys = format!("{ORDER}\nstale_after = \"30m\"");
     let away = || super::condor_stand_ins::failed_outcome(rig.connector_to(NOWHERE, &keys, &["--once", "-o", "json"]));
     let (outcome, codes) = away();
@@ -344,13 +340,13 @@ fn reports_wait_while_the_server_is_away_and_boosts_fade() {
         (vec!["server_away".to_owned()], [1, 0]),
         "{outcome}"
     );
-    assert_eq!(boosts(&rig), ordered);
+    assert_eq!(rig.boosts(), ordered);
     let mut state = ConnectorState::load(&rig.state_dir()).unwrap();
     state.server_answered_at = state.server_answered_at.map(|time| time.plus_micros(-MICROS_PER_HOUR));
     state.save(&rig.state_dir()).unwrap();
     let (outcome, _) = away();
     // One that runs keeps its boost.
-    assert_eq!((counts(&outcome, ["written"]), boosts(&rig).into_keys().collect::<Vec<_>>()), ([5], vec![first]));
+    assert_eq!((counts(&outcome, ["written"]), rig.boosts().into_keys().collect::<Vec<_>>()), ([5], vec![first]));
     assert_eq!(counts(&rig.round(ORDER), ["spooled", "written"]), [0, 5]);
     assert!(!rig.state_dir().join("reports.ndjson").exists());
 }
@@ -375,7 +371,9 @@ fn owners_follow_labels() {
         let mut queue = local_queue("ocean", "gpus");
         queue["metadata"]["labels"] = json!({"example.org/domain": "earth"});
         state.put("localqueues", queue);
-        state.put("clusterqueues", cluster_queue("gpus", ""));
+        state.change("clusterqueues", "gpus", |queue| {
+            queue["spec"].as_object_mut().unwrap().remove("cohortName");
+        });
         let mut labelled = workload("ocean/a", "alice", 60, 0);
         labelled["metadata"]["labels"]["example.org/project"] = "currents".into();
         state.put("workloads", labelled);

@@ -69,7 +69,10 @@ fn faults_name_the_key() {
         ("boost_max = 0", "[kueue] boost_max is not a whole number from 1 to 1000000000"),
         ("context = 3", "[kueue] context is not a text in quotes"),
         ("allow_preemption = 1", "[kueue] allow_preemption is neither true nor false"),
-        ("context_name = \"a\"", "[kueue] context_name is not a setting of the connector; known are cluster"),
+        (
+            "context_name = \"a\"",
+            "[kueue] context_name is not a setting of the connector; the nearest is context; known are cluster",
+        ),
     ] {
         let error = read(text).unwrap_err();
         assert!(error.starts_with(&format!("cannot read the configuration file f.toml: {said}")), "{error}");

@@ -12,6 +12,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Method, Response, StatusCode, Uri, header};
 use fairshared::connectors::kueue::objects::BOOST_ANNOTATION;
 use fairshared::service::{Clock, SystemClock};
+use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -30,6 +31,8 @@ pub struct StubFaults {
     pub conflicts: Vec<fn(&mut Value)>,
     /// The number of watches that break off in the middle of a line.
     pub cut_watches: u32,
+    /// The number of watches whose connection is closed without an answer.
+    pub closed_watches: u32,
     /// The number of watches that end without a bookmark.
     pub silent_watches: u32,
     /// The number of later pages of lists that are too old.
@@ -337,7 +340,7 @@ impl StubState {
     /// A list in pages of at most two objects.
     fn list(&mut self, plural: &str, query: &BTreeMap<String, String>) -> Response<Body> {
         let from: usize = query.get("continue").map_or(0, |token| token.parse().unwrap());
-        if from > 0 && self.faults.expired_pages > 0 {
+        if plural == "workloads" && from > 0 && self.faults.expired_pages > 0 {
             self.faults.expired_pages -= 1;
             return status_answer(410, "Expired", "The provided continue parameter is too old");
         }
@@ -362,6 +365,12 @@ impl StubState {
         let events = self.events.iter().filter(|event| event.plural == plural && event.version > from);
         let mut lines: Vec<Bytes> =
             events.map(|event| line(&json!({"type": event.kind, "object": event.object}))).collect();
+        if plural == "workloads" && self.faults.closed_watches > 0 {
+            self.faults.closed_watches -= 1;
+            return Response::new(Body::from_stream(futures::stream::iter([Err::<Bytes, _>(std::io::Error::other(
+                "closed",
+            ))])));
+        }
         if plural == "workloads" && self.faults.cut_watches > 0 {
             self.faults.cut_watches -= 1;
             lines.truncate(1);
@@ -461,8 +470,13 @@ fn line(event: &Value) -> Bytes {
     Bytes::from(format!("{event}\n"))
 }
 
+/// An answer in parts, each of which is sent before the next one is made.
 fn stream_answer(parts: Vec<Result<Bytes, std::io::Error>>) -> Response<Body> {
-    Response::new(Body::from_stream(futures::stream::iter(parts)))
+    let parts = futures::stream::iter(parts).then(|part| async {
+        tokio::task::yield_now().await;
+        part
+    });
+    Response::new(Body::from_stream(parts))
 }
 
 async fn answer(

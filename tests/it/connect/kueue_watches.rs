@@ -77,13 +77,13 @@ fn watches_go_on_from_the_bookmark() {
     rig.stub.state().put("workloads", workload("chem/a", "alice", 900, 0));
     let mut rounds = rig.running("");
     rounds.round();
-    let first = rig.stub.state().version();
+    let first = rig.version();
     rounds.round();
     // Changes of other objects move the version as well.
     rig.stub.state().change("clusterqueues", "gpus", |queue| queue["metadata"]["labels"] = json!({"a": "b"}));
     rounds.round();
     rounds.round();
-    let last = rig.stub.state().version();
+    let last = rig.version();
     assert_eq!(watched_versions(&rig), [first, first, last].map(|version| version.to_string()));
     assert_eq!(lists(&rig), 1);
 }
@@ -114,7 +114,7 @@ fn a_version_that_is_too_old_means_a_list() {
     }
     let before = lists(&rig);
     let outcome = rounds.round();
-    assert_eq!((outcome.written, rig.stub.state().order()), (1, rig.sequence()), "{outcome:?}");
+    assert_eq!((outcome.written, rig.order()), (1, rig.sequence()), "{outcome:?}");
     assert_eq!(lists(&rig), before + 2, "the first of the lists has a page that is too old");
     let kernels = rig.kernels();
     let of = |user: &str| kernels.iter().filter(|kernel| kernel.0 == user).cloned().collect::<Vec<_>>();
@@ -142,14 +142,17 @@ fn a_watch_that_is_cut_goes_on() {
     }
     let outcome = rounds.round();
     assert_eq!((outcome.counts.eligible, outcome.written), (10, 4), "{outcome:?}");
-    assert_eq!((rig.stub.state().order(), lists(&rig)), (rig.sequence(), 1));
+    assert_eq!((rig.order(), lists(&rig)), (rig.sequence(), 1));
     // If it is cut again and again, or no bookmark comes, all is listed.
     rig.stub.state().faults.cut_watches = 3;
     rounds.round();
     assert_eq!(lists(&rig), 2);
     rig.stub.state().faults.silent_watches = 3;
     rounds.round();
-    assert_eq!((lists(&rig), rig.stub.state().order()), (3, rig.sequence()));
+    assert_eq!((lists(&rig), rig.order()), (3, rig.sequence()));
+    rig.stub.state().faults.closed_watches = 1;
+    rounds.round();
+    assert_eq!(lists(&rig), 4);
 }
 
 #[test]
@@ -157,16 +160,16 @@ fn without_an_answer_nothing_is_written() {
     let rig = KueueRig::ranked();
     let mut rounds = rig.running(ORDER);
     rounds.round();
-    let boosts = rig.stub.state().boosts();
+    let boosts = rig.boosts();
     rig.stub.state().put("workloads", workload("chem/new", "alice", 5, 0));
     rig.stub.state().faults.hangs = true;
     let outcome = rounds.run();
     let codes: Vec<&str> = outcome.errors.iter().map(|error| &*error.code).collect();
     assert!(!codes.is_empty() && codes.iter().all(|code| *code == "kubernetes_away"), "{outcome:?}");
-    assert_eq!(rig.stub.state().boosts(), boosts);
+    assert_eq!(rig.boosts(), boosts);
     rig.stub.state().faults.hangs = false;
     assert_eq!(rounds.round().written, 1);
-    assert_eq!(rig.stub.state().order(), rig.sequence());
+    assert_eq!(rig.order(), rig.sequence());
 }
 
 #[test]
@@ -174,7 +177,7 @@ fn an_object_of_an_unknown_form_writes_nothing() {
     let rig = KueueRig::ranked();
     let mut rounds = rig.running(ORDER);
     rounds.round();
-    let boosts = rig.stub.state().boosts();
+    let boosts = rig.boosts();
     rig.stub.state().put("workloads", workload("chem/new", "alice", 5, 0));
     rig.stub
         .state()
@@ -182,7 +185,7 @@ fn an_object_of_an_unknown_form_writes_nothing() {
     for _ in 0..2 {
         let outcome = rounds.run();
         assert!(outcome.errors.iter().all(|error| error.code == "unknown_format"), "{outcome:?}");
-        assert_eq!((outcome.written, rig.stub.state().boosts()), (0, boosts.clone()), "{outcome:?}");
+        assert_eq!((outcome.written, rig.boosts()), (0, boosts.clone()), "{outcome:?}");
     }
     rig.stub.state().delete("workloads", "chem/odd");
     assert_eq!(rounds.round().written, 1);
