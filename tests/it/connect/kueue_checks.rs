@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::kueue_objects::{cluster_queue, local_queue, workload};
 use super::kueue_rig::KueueRig;
-use super::kueue_stub::{cluster_queue, local_queue, workload};
 use crate::cli::program::end;
 
 /// The report of `--check`, and the names of the checks that failed, with their levels.

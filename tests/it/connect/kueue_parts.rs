@@ -8,8 +8,8 @@ use fairshared::connectors::kueue::objects::KueueWorkload;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::kueue_objects::workload;
 use super::kueue_schemas::check_object;
-use super::kueue_stub::workload;
 
 fn requested(spec: &Value, status: &Value) -> BTreeMap<String, String> {
     let mut object = workload("a/w", "u", 5, 0);

@@ -18,7 +18,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use super::kueue_stub::{KueueStub, ago, cluster_queue, flavor, local_queue, node, workload};
+use super::kueue_objects::{ago, cluster_queue, flavor, local_queue, node, workload};
+use super::kueue_stub::KueueStub;
 use super::slurm_rig::wait_until;
 use crate::cli::program::{Ended, Server, end, program, run};
 use crate::support::ManualClock;
@@ -74,11 +75,11 @@ impl KueueRig {
             state.put("localqueues", local_queue(namespace, "gpus"));
         }
         state.put("clusterqueues", cluster_queue("gpus", "science"));
-        state.put("resourceflavors", flavor("default", json!({"pool": "gpu"})));
+        state.put("resourceflavors", flavor("default", &json!({"pool": "gpu"})));
         for name in ["n1", "n2"] {
-            state.put("nodes", node(name, json!({"pool": "gpu"})));
+            state.put("nodes", node(name, &json!({"pool": "gpu"})));
         }
-        state.put("nodes", node("control", json!({"pool": "control"})));
+        state.put("nodes", node("control", &json!({"pool": "control"})));
         drop(state);
         Self { stub, folder, server: Server::over(&db.url), key, _db: db }
     }
@@ -123,7 +124,7 @@ impl KueueRig {
 
     /// The resource version of the last change.
     pub fn version(&self) -> u64 {
-        self.stub.state().version()
+        self.stub.state().version
     }
 
     /// The ranks of the users with usage, by name.
@@ -144,7 +145,8 @@ impl KueueRig {
 
     /// The keys of `[kueue]`.
     fn table(&self, keys: &str) -> String {
-        let (kubeconfig, state) = (self.folder.path().join("kubeconfig"), self.state_dir());
+        let path = |path: PathBuf| path.display().to_string();
+        let (kubeconfig, state) = (path(self.folder.path().join("kubeconfig")), path(self.state_dir()));
         // Later keys take the place of earlier ones.
         let mut table: toml::Table =
             format!("{KEYS}\nkubeconfig = {kubeconfig:?}\nstate_dir = {state:?}").parse().unwrap();

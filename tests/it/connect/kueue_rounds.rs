@@ -7,8 +7,8 @@ use fairshared::connectors::state_file::ConnectorState;
 use fairshared::domain::time::MICROS_PER_HOUR;
 use serde_json::{Value, json};
 
+use super::kueue_objects::{ago, cluster_queue, local_queue, workload};
 use super::kueue_rig::{KueueRig, USERS};
-use super::kueue_stub::{ago, cluster_queue, local_queue, workload};
 use crate::cli::program::end;
 
 const ORDER: &str = "mode = \"order\"";

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::{Value, json};
 
-use super::kueue_stub::{ago, cluster_queue, flavor, local_queue, workload};
+use super::kueue_objects::{ago, cluster_queue, flavor, local_queue, workload};
 
 /// The schemas of the four kinds, by the plural name of the kind.
 const TEXTS: [(&str, &str); 4] = [
@@ -75,7 +75,7 @@ fn the_objects_of_the_tests_are_as_kueue_publishes_them() {
         ("workloads", &known),
         ("localqueues", &local_queue("a", "q")),
         ("clusterqueues", &cluster_queue("q", "c")),
-        ("resourceflavors", &flavor("f", json!({"a": "b"}))),
+        ("resourceflavors", &flavor("f", &json!({"a": "b"}))),
     ] {
         check_object(plural, object);
     }

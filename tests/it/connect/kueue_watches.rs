@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
+use super::kueue_objects::{ago, workload};
 use super::kueue_rig::KueueRig;
-use super::kueue_stub::{ago, workload};
 use crate::cli::program::end;
 
 const ORDER: &str = "mode = \"order\"";
@@ -253,7 +253,7 @@ fn the_older_version_of_the_api_is_read() {
     {
         let mut state = rig.stub.state();
         state.versions = vec!["v1beta1"];
-        let mut queue = super::kueue_stub::cluster_queue("gpus", "science");
+        let mut queue = super::kueue_objects::cluster_queue("gpus", "science");
         queue["apiVersion"] = "kueue.x-k8s.io/v1beta1".into();
         let cohort = queue["spec"].as_object_mut().unwrap().remove("cohortName").unwrap();
         queue["spec"]["cohort"] = cohort;
