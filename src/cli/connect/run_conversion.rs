@@ -5,10 +5,12 @@ use std::io::Cursor;
 
 use crate::cli::import::charge_class::ChargeClassField;
 use crate::cli::import::format::ImportFormat;
+use crate::cli::import::job::ImportedJob;
 use crate::cli::import::reason::DropReason;
 use crate::cli::import::source::LineSource;
 use crate::cli::import::{JobRow, SlotChoices, TraceOptions, TraceReader, row};
-use crate::connectors::slurm::sacct::{ConversionChoices, ConvertedRuns};
+use crate::connectors::slurm::sacct::{AccountedRun, ConversionChoices, ConvertedRuns};
+use crate::domain::time::Timestamp;
 
 /// How many reasons of rows that cannot be read are given.
 const MAX_REASONS: usize = 3;
@@ -44,13 +46,13 @@ pub fn convert_runs(text: &str, choices: &ConversionChoices) -> Result<Converted
     let mut converted = ConvertedRuns::default();
     for row in reader.by_ref() {
         match row.map_err(|error| error.to_string())? {
-            // A job that was cancelled before it started is no kernel.
-            JobRow::Job(job) if job.started_at.is_none() => {}
             JobRow::Job(mut job) => {
+                // A job that was cancelled before it started is no kernel.
+                let Some(started_at) = job.started_at else { continue };
                 if let Some(domain) = choices.tree.domain_of(&job.project) {
                     domain.clone_into(&mut job.domain);
                 }
-                row::write(&job, job.kernel_id(), &mut converted.lines).map_err(|error| error.to_string())?;
+                converted.runs.push(accounted_run(&job, started_at)?);
             }
             JobRow::Dropped(dropped) if matches!(dropped.reason, DropReason::NotStarted | DropReason::JobStep) => {}
             JobRow::Dropped(dropped) => {
@@ -65,4 +67,11 @@ pub fn convert_runs(text: &str, choices: &ConversionChoices) -> Result<Converted
         Some(early) => Err(format!("the answer of sacct broke off: {early}")),
         None => Ok(converted),
     }
+}
+
+fn accounted_run(job: &ImportedJob, started_at: Timestamp) -> Result<AccountedRun, String> {
+    let mut line = Vec::new();
+    row::write(job, job.kernel_id(), &mut line).map_err(|error| error.to_string())?;
+    let line = String::from_utf8(line).map_err(|error| error.to_string())?.trim_end().to_owned();
+    Ok(AccountedRun { job: job.run_of.clone(), started_at, ended_at: job.terminated_at, line })
 }

@@ -1,12 +1,13 @@
 //! Slurm: reads the texts of its programs, and writes `SITE`, a term of the priority that no plugin of the site uses.
 //!
 //! One file reads the text of one program. [`account_tree`] has the tree of accounts, which [`people`] turns into one of people. [`queue`] puts together what `squeue` and `sprio` show, [`super::order_values`] computes the values,
-//! and [`setup`] makes the checks of `--check`.
+//! [`reported_runs`] ends the runs that the accounting has lost, and [`setup`] makes the checks of `--check`.
 
 pub mod account_tree;
 pub mod people;
 pub mod programs;
 pub mod queue;
+pub mod reported_runs;
 pub mod sacct;
 pub mod sacctmgr;
 pub mod scontrol;
@@ -22,7 +23,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use account_tree::AccountTree;
 use people::MappedPeople;
 use queue::{PartitionTiers, ShownJob, SlurmQueue, join_readings};
-use sacct::{ConversionChoices, RunConversion};
+use reported_runs::{ReadingMoment, ReportedRuns};
+use sacct::{ConversionChoices, JobRecords, RunConversion};
 use scontrol::{MULTIFACTOR, SlurmConfig};
 use settings::SlurmSettings;
 use sprio::LOWEST_PRIORITY;
@@ -88,6 +90,17 @@ pub async fn read_partitions(settings: &SlurmSettings) -> Result<PartitionTiers,
     Ok(PartitionTiers { tiers, ordered: (!ordered.is_empty()).then_some(ordered) })
 }
 
+fn unknown_format(detail: String) -> RoundFault {
+    RoundFault::new("unknown_format", detail)
+}
+
+/// The ids of all jobs that slurmctld lists. Runs are reported even if these cannot be read.
+async fn list_jobs() -> Option<BTreeSet<String>> {
+    let text = programs::read(squeue::PROGRAM, &squeue::ARGS).await.ok()?;
+    let jobs = squeue::read_jobs(&text).ok()?;
+    Some(jobs.into_iter().map(|job| job.id.to_string()).collect())
+}
+
 /// The settings of Slurm that forbid to write.
 pub fn priority_obstacles(config: &SlurmConfig, settings: &SlurmSettings) -> Vec<RoundFault> {
     let mut found = Vec::new();
@@ -121,6 +134,24 @@ impl SlurmConnector {
             self.people = Some(mapped.tree);
         }
         self.tree = tree;
+    }
+
+    fn choices(&self) -> ConversionChoices<'_> {
+        let Self { resource_group, tree, slots, .. } = self;
+        ConversionChoices { resource_group, slots: slots.pairs(), tree }
+    }
+
+    /// All rows of the accounting about some jobs. A job that it does not have is not among them.
+    async fn look_up(&self, jobs: &[String]) -> Result<BTreeMap<String, JobRecords>, RoundFault> {
+        let mut found = BTreeMap::new();
+        for part in jobs.chunks(sacct::MAX_LOOKED_UP) {
+            let args = sacct::job_args(&self.config.cluster, part);
+            let text = programs::read(sacct::PROGRAM, &borrowed(&args)).await?;
+            let records = sacct::read_records(&text, &self.choices(), self.convert).map_err(unknown_format)?;
+            // The id of an array stands for all of its tasks.
+            found.extend(records.into_iter().filter(|(job, _)| part.contains(job)));
+        }
+        Ok(found)
     }
 
     /// The values that follow an order, in the order of the front first.
@@ -264,17 +295,31 @@ impl SchedulerConnector for SlurmConnector {
     async fn read_kernels(&mut self, since: Option<Timestamp>) -> Result<KernelReading, RoundFault> {
         let now = SystemClock.now();
         let backlog = sacct::read_backlog(&programs::read(sacct::QUEUE_PROGRAM, &[]).await?)?;
-        let since = since.unwrap_or_else(|| first_reading(now));
-        let args = sacct::run_args(&self.config.cluster, since);
+        let listed_jobs = if backlog == 0 { list_jobs().await } else { None };
+        let window_start = sacct::window_start(since.unwrap_or_else(|| first_reading(now)));
+        let args = sacct::run_args(&self.config.cluster, window_start);
         let text = programs::read(sacct::PROGRAM, &borrowed(&args)).await?;
-        let Self { resource_group, tree, slots, convert, .. } = self;
-        let choices = ConversionChoices { resource_group, slots: slots.pairs(), tree };
-        let converted = convert(&text, &choices).map_err(|detail| RoundFault::new("unknown_format", detail))?;
+        let converted = (self.convert)(&text, &self.choices()).map_err(unknown_format)?;
+
+        let folder = &self.settings.state_dir;
+        let disk_fault =
+            |error: std::io::Error| RoundFault::new("state_dir", format!("cannot use {}: {error}", folder.display()));
+        let mut reported = ReportedRuns::load(folder).map_err(disk_fault)?;
+        let moment = ReadingMoment { now, window_start, delivered_until: since, listed_jobs: listed_jobs.as_ref() };
+        let missing: Vec<String> = reported.missing_jobs(&converted.runs, moment).into_iter().collect();
+        let records = self.look_up(&missing).await?;
+        let lines = reported.note(converted.runs, &records, moment);
+        // The runs are on disk before they are reported. A reading that is too large for the spool is not reported, and must not fill
+        // the disk in another file.
+        if lines.len() as u64 <= u64::from(self.settings.spool_max_mb) << 20 {
+            reported.save(folder).map_err(disk_fault)?;
+        }
+
         let unreadable =
             converted.reasons.into_iter().map(|reason| RoundFault::new("unreadable_row", reason)).collect();
         // While slurmdbd is behind, the next reading begins where this one did.
         let complete_until = (backlog == 0).then_some(now);
-        let reports = SpooledReports { complete_until, lines: converted.lines };
+        let reports = SpooledReports { complete_until, lines };
         Ok(KernelReading { reports, unreadable, unreadable_rows: converted.unreadable_rows })
     }
 

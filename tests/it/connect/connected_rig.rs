@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use fairshared::domain::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::slurm_rig::{self, RigForm, SlurmRig};
-use crate::cli::program::{Ended, Server, end, fed, program, run};
+use crate::cli::program::{Ended, Server, end, fed, over, program, run};
 use crate::support::database::{TestDb, sqlite_unmigrated};
 
 /// A run of a job.
@@ -23,11 +23,13 @@ pub struct JobRun {
 /// A Slurm and a server with a group for it.
 pub struct ConnectedRig {
     pub rig: SlurmRig,
-    server: Server,
+    /// `None` while it is down.
+    server: Option<Server>,
+    address: String,
     key: String,
     /// The key of the connector.
     pub connector_key: String,
-    _db: TestDb,
+    db: TestDb,
 }
 
 impl ConnectedRig {
@@ -43,12 +45,25 @@ impl ConnectedRig {
         let key = run(&db, ["keys", "create", "--role", "admin", "--label", "slurm"]).ok().trim_end().to_owned();
         run(&db, ["groups", "create", "rig"]).ok();
         let server = Server::over(&db.url);
-        Some(Self { rig, server, connector_key: key.clone(), key, _db: db })
+        let address = server.address.clone();
+        Some(Self { rig, server: Some(server), address, connector_key: key.clone(), key, db })
+    }
+
+    /// Ends the server by SIGKILL.
+    pub fn kill_server(&mut self) {
+        self.server.take().unwrap().kill();
+    }
+
+    /// Starts a server that was killed, at its address.
+    pub fn start_server(&mut self) {
+        let listen = self.address.strip_prefix("http://").unwrap();
+        let mut command = over(&self.db.url);
+        self.server = Some(Server::start(command.args(["serve", "--listen", listen]).stderr(Stdio::null())));
     }
 
     /// A command that asks the server.
     pub fn ask(&self, args: &[&str]) -> Ended {
-        end(program().env("FAIRSHARED_SERVER", &self.server.address).env("FAIRSHARED_KEY", &self.key).args(args))
+        end(program().env("FAIRSHARED_SERVER", &self.address).env("FAIRSHARED_KEY", &self.key).args(args))
     }
 
     /// The connector with more keys of `[slurm]`.
@@ -60,7 +75,7 @@ impl ConnectedRig {
     pub fn connector_in(&self, folder: &str, keys: &str, args: &[&str]) -> Command {
         let file: PathBuf = self.rig.folder().join(format!("{folder}.toml"));
         let state = self.rig.folder().join(folder).display().to_string();
-        let (server, key) = (&self.server.address, &self.connector_key);
+        let (server, key) = (&self.address, &self.connector_key);
         let text =
             format!("server = {server:?}\nkey = {key:?}\nlog = \"off\"\n[slurm]\nstate_dir = {state:?}\n{keys}\n");
         std::fs::write(&file, text).unwrap();
@@ -105,7 +120,7 @@ impl ConnectedRig {
         };
         let workloads: Vec<Value> = shown.lines().map(workload).collect();
         let mut command = program();
-        command.env("FAIRSHARED_SERVER", &self.server.address).env("FAIRSHARED_KEY", &self.key);
+        command.env("FAIRSHARED_SERVER", &self.address).env("FAIRSHARED_KEY", &self.key);
         command.args(["sequence", "rig", "-", "-o", "json"]);
         let answer = fed(&mut command, json!({"workloads": workloads}).to_string().as_bytes()).json();
         let ids = answer["items"].as_array().unwrap().iter();

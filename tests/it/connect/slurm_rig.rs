@@ -243,12 +243,23 @@ impl SlurmRig {
         let file = self.folder.join("slurm.conf");
         let configuration = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, format!("{configuration}{lines}")).unwrap();
-        let mut ended = self.daemons.remove(self.controller);
-        ended.wait().unwrap();
+        self.daemons[self.controller].wait().unwrap();
+        self.start_controller();
+        wait_until("the controller knows the shares", || self.probe("sshare", &["-h"]));
+    }
+
+    /// Ends the controller by SIGKILL, so that it saves nothing.
+    pub fn kill_controller(&mut self) {
+        self.daemons[self.controller].kill().unwrap();
+        self.daemons[self.controller].wait().unwrap();
+    }
+
+    /// Starts a controller that was ended, from the state that it has saved.
+    pub fn start_controller(&mut self) {
         self.daemon("slurmctld", &["-D"]);
         let started = self.daemons.pop().unwrap();
-        self.daemons.insert(self.controller, started);
-        wait_until("the controller answers", || self.probe("sshare", &["-h"]));
+        self.daemons[self.controller] = started;
+        wait_until("the controller answers", || self.probe("sinfo", &["-h"]));
     }
 
     fn probe(&self, program: &str, args: &[&str]) -> bool {
@@ -265,6 +276,11 @@ impl SlurmRig {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{program} {args:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
         text
+    }
+
+    /// Runs a program of Slurm that may fail.
+    pub fn attempt(&self, program: &str, args: &[&str]) {
+        self.command(program).args(args).output().unwrap();
     }
 
     /// Submits a job of a user, which sleeps for so long; its id.

@@ -197,8 +197,7 @@ fn runs_are_the_kernels_of_an_import() {
     let choices = ConversionChoices { resource_group: "rig", slots: &slots, tree: &tree };
     let runs = convert_runs(recorded::SACCT, &choices).unwrap();
     assert_eq!((runs.unreadable_rows, &*runs.reasons), (0, &[][..]));
-    let lines: Vec<Value> =
-        String::from_utf8(runs.lines).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> = runs.runs.iter().map(|run| serde_json::from_str(&run.line).unwrap()).collect();
     assert_eq!(lines.len(), 12);
     let find = |key: &str| {
         let id = identity::kernel("rig", key).to_string();
@@ -229,5 +228,5 @@ fn a_job_that_was_cancelled_before_it_started_is_no_kernel() {
     let header = recorded::SACCT.lines().next().unwrap();
     let cancelled = "4|4|rig|news|genes|CANCELLED by 0|main|normal|1795993825|None|1795993893|0|00:00:00||1|None assigned|1|00:10:00";
     let runs = convert_runs(&format!("{header}\n{cancelled}\n"), &choices).unwrap();
-    assert_eq!((runs.lines.len(), runs.unreadable_rows), (0, 0));
+    assert_eq!((runs.runs.len(), runs.unreadable_rows), (0, 0));
 }
