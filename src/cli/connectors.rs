@@ -1,4 +1,4 @@
-//! `fairshared connectors`: lists the connectors of other schedulers, and shows the shadow report of a group.
+//! `fairshared connectors`: lists and removes the connectors of other schedulers, and shows the shadow report of a group.
 
 use std::process::ExitCode;
 
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use super::client::ApiClient;
 use super::command::CommandArgs;
 use super::export::{check_days, parse_day};
-use super::failure::{CommandFailure, CommandOutcome};
+use super::failure::{CommandFailure, CommandOutcome, eprint_line};
 use super::list::EndpointList;
 use super::output::{OutputArgs, OutputFormat, print, print_answer, print_list};
 use crate::config::Config;
 use crate::domain::time::Day;
 
-/// List connectors of other schedulers, or show how their order and ours agree
+/// List and remove connectors of other schedulers, and show how their order and ours agree
 #[derive(Parser)]
 #[command(name = "connectors")]
 pub struct ConnectorsArgs {
@@ -26,6 +26,17 @@ pub struct ConnectorsArgs {
 enum ConnectorsCommand {
     /// List connectors with their last rounds
     List(OutputArgs),
+    /// Forget a connector that is gone; with the last one of a group goes its shadow report
+    Remove {
+        /// The cluster whose scheduler it has read
+        cluster: String,
+        /// The resource group, if several have a cluster of this name
+        #[arg(long)]
+        group: Option<String>,
+        /// Why, for the audit log
+        #[arg(long)]
+        reason: Option<String>,
+    },
     /// Show how the order of a group and that of the other scheduler agree
     Report {
         /// The resource group
@@ -64,6 +75,11 @@ impl CommandArgs for ConnectorsArgs {
         let client = ApiClient::of(&config).await?;
         match self.command {
             ConnectorsCommand::List(args) => list(&client, args.output).await?,
+            ConnectorsCommand::Remove { cluster, group, reason } => {
+                let call = client.delete(["connectors", &cluster]);
+                call.maybe("resource_group", group).maybe("reason", reason).send().await?;
+                eprint_line(&format!("connector of {cluster} removed"));
+            }
             ConnectorsCommand::Report { group, from, to, output } => {
                 check_days(from, to)?;
                 let call = client.get(["resource-groups", &group, "shadow-report"]);

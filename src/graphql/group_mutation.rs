@@ -1,4 +1,4 @@
-//! Mutations of resource groups and their agents, over the same use-cases as REST.
+//! Mutations of resource groups, their agents and their connectors, over the same use-cases as REST.
 
 use async_graphql::{Context, Object, Result};
 
@@ -100,6 +100,19 @@ impl GroupMutation {
         reason: Option<String>,
     ) -> Result<bool> {
         service(ctx)?.delete_agent(caller(ctx)?.clone(), resource_group, agent_id, reason).await?;
+        Ok(true)
+    }
+
+    /// Forgets a connector that is gone. The resource group is needed if several have a cluster of the name. With the last connector of
+    /// a group goes the shadow report of the group. A connector that still runs comes back with its next round.
+    async fn delete_connector(
+        &self,
+        ctx: &Context<'_>,
+        cluster: String,
+        resource_group: Option<String>,
+        reason: Option<String>,
+    ) -> Result<bool> {
+        service(ctx)?.delete_connector(caller(ctx)?.clone(), cluster, resource_group, reason).await?;
         Ok(true)
     }
 }

@@ -74,6 +74,8 @@ pub(super) const USUAL_ENDPOINTS: EndpointPart = part![
     usage_report::report_groups,
     connectors::list,
     connectors::put,
+    connectors::delete,
+    people_tree::get,
     people_tree::put,
     shadow_report::get,
     jobs::list,

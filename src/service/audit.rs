@@ -17,7 +17,7 @@ const fn choice(name: &'static str, summary: &'static str) -> NamedChoice {
 }
 
 /// The actions of all entries, each in a word or two. A new action needs a line here.
-pub const ACTIONS: [NamedChoice; 30] = [
+pub const ACTIONS: [NamedChoice; 31] = [
     choice("weights.put", "Weights"),
     choice("scheduler_options.patch", "Options"),
     choice("configuration.apply", "Applied changes"),
@@ -46,6 +46,7 @@ pub const ACTIONS: [NamedChoice; 30] = [
     choice("usage_history.put", "Usage of past days imported"),
     choice("usage_history.delete", "Usage of past days removed"),
     choice("connector.put", "Connector"),
+    choice("connector.delete", "Connector forgotten"),
     choice("people_tree.put", "Tree of people"),
     choice("clock.trust", "Clock trusted"),
 ];

@@ -96,6 +96,13 @@ pub async fn save(db: &impl ConnectionTrait, connector: StoredConnector) -> Resu
     Ok(())
 }
 
+/// Removes a connector.
+#[tracing::instrument(name = "db.connectors.remove", level = "debug", skip_all, fields(group), err(level = "debug"))]
+pub async fn remove(db: &impl ConnectionTrait, group: &str, cluster: &str) -> Result<()> {
+    Entity::delete_by_id((group.to_owned(), cluster.to_owned())).exec(db).await?;
+    Ok(())
+}
+
 /// Removes the connectors of a group whose last round came before `before`. Returns their number.
 #[tracing::instrument(name = "db.connectors.purge", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn purge(db: &impl ConnectionTrait, group: &str, before: Timestamp) -> Result<u64> {

@@ -192,6 +192,15 @@ async fn add_owners(
     Ok(())
 }
 
+/// Removes the shadow report of a group: the last comparison, and all days.
+#[tracing::instrument(name = "db.shadow_reports.remove", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn remove(db: &impl ConnectionTrait, group: GroupKey) -> Result<()> {
+    shadow_comparison::Entity::delete_by_id(group.0).exec(db).await?;
+    shadow_day::Entity::delete_many().filter(shadow_day::Column::GroupKey.eq(group.0)).exec(db).await?;
+    shadow_owner_day::Entity::delete_many().filter(shadow_owner_day::Column::GroupKey.eq(group.0)).exec(db).await?;
+    Ok(())
+}
+
 /// The last comparison of a group.
 #[tracing::instrument(name = "db.shadow_reports.find_latest", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn find_latest(db: &impl ConnectionTrait, group: GroupKey) -> Result<Option<ShadowComparison>> {

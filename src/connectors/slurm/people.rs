@@ -49,7 +49,7 @@ impl MappedPeople {
             self.note_zero(account.part, account.account.clone());
             projects.push(self.project(account, weight));
         }
-        DomainBranch { domain_name: domain, weight: Some(weight.to_string()), projects }
+        DomainBranch { domain_name: domain, weight: Some(weight.to_string()), projects, ..DomainBranch::default() }
     }
 
     fn project(&mut self, account: MappedAccount, weight: Weight) -> ProjectBranch {
@@ -66,9 +66,9 @@ impl MappedPeople {
             if weight.is_none() {
                 self.users_of_parents.push(format!("{account}/{user}"));
             }
-            leaves.push(UserLeaf { user, weight: weight.map(|weight| weight.to_string()) });
+            leaves.push(UserLeaf { user, weight: weight.map(|weight| weight.to_string()), ..UserLeaf::default() });
         }
-        ProjectBranch { project: account, weight: Some(weight.to_string()), users: leaves }
+        ProjectBranch { project: account, weight: Some(weight.to_string()), users: leaves, ..ProjectBranch::default() }
     }
 
     fn note_zero(&mut self, share: f64, name: String) {

@@ -1,11 +1,11 @@
-//! Queries for connectors of other schedulers, and for shadow reports.
+//! Queries for connectors of other schedulers, for the tree of people that they bring, and for shadow reports.
 
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
 use crate::graphql::guard;
 use crate::graphql::scalars::Date;
-use crate::graphql::types::{ConnectorNode, ShadowReportNode};
+use crate::graphql::types::{ConnectorNode, CurrentTreeNode, ShadowReportNode};
 use crate::service::Error;
 
 #[derive(Default)]
@@ -19,6 +19,14 @@ impl ConnectorQueries {
         let connectors = service(ctx)?.connectors(caller(ctx)?).await?;
         guard::spend_rows(ctx, connectors.len())?;
         Ok(connectors.into_iter().map(ConnectorNode).collect())
+    }
+
+    /// The tree of people of a resource group as `PUT /people-tree` takes one: domains, projects and users with their weights, and what
+    /// an admin has pinned.
+    async fn people_tree(&self, ctx: &Context<'_>, resource_group: String) -> Result<CurrentTreeNode> {
+        let rows = service(ctx)?.group(caller(ctx)?, &resource_group)?.count_users();
+        guard::charge_rows(ctx, rows.max(guard::DATABASE_LIST_ROWS))?;
+        Ok(CurrentTreeNode(service(ctx)?.people_tree(caller(ctx)?, &resource_group).await?))
     }
 
     /// How the order of a resource group and that of another scheduler agree: the last comparison, and sums by day and owner from

@@ -1,4 +1,5 @@
 //! The tree of people that a connector brings.
 
+pub mod get;
 pub mod put;
 pub mod view;

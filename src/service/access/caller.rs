@@ -44,6 +44,11 @@ impl CallerAccess {
         self.require(&[Role::Admin, Role::Scheduler, Role::Viewer])
     }
 
+    /// Checks the right to read the tree of people: that of a reader, or of a connector, which brings it.
+    pub fn require_tree_reader(self) -> Result<()> {
+        self.require(&[Role::Admin, Role::Scheduler, Role::Connector, Role::Viewer])
+    }
+
     /// The client whose permits the caller uses.
     pub fn client(self) -> ClientId {
         self.client

@@ -20,7 +20,7 @@ pub mod shadow_report;
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use self::memory::RememberedComparison;
@@ -32,7 +32,7 @@ use super::sequence::agreement::{OrderComparison, OwnerGain};
 use super::work::run_to_completion;
 use super::{Caller, Error, Result, Service};
 use crate::domain::connectors::{ConnectorKind, ConnectorMode};
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Day, Timestamp};
 use crate::store::connectors::StoredConnector;
 use crate::store::shadow_reports::{ShadowComparison, ShadowOwnerDay};
 use crate::store::{self, StoreError, Tx};
@@ -181,6 +181,85 @@ impl Service {
         self.comparisons.claim_newer((group.key, caller.client()), counted, since, is_of_round)
     }
 
+    /// Forgets a connector. `group` may be absent if one group alone has a cluster of the name. With the last connector of a group goes
+    /// its shadow report, which has the sums of all of them.
+    #[tracing::instrument(
+        name = "service.connectors.delete_connector",
+        level = "debug",
+        skip_all,
+        err(level = "debug")
+    )]
+    pub async fn delete_connector(
+        self: &Arc<Self>,
+        caller: Caller,
+        cluster: String,
+        group: Option<String>,
+        reason: Option<String>,
+    ) -> Result<()> {
+        caller.require_admin()?;
+        let group = match group {
+            Some(group) => group,
+            None => self.only_group_of(&caller, &cluster).await?,
+        };
+        let group = self.group(&caller, &group)?;
+        let service = Arc::clone(self);
+        run_to_completion(async move { service.forget_connector(&caller, &group, cluster, reason).await }).await
+    }
+
+    /// The group that has a connector of this cluster.
+    async fn only_group_of(&self, caller: &Caller, cluster: &str) -> Result<String> {
+        let mut found = self.connectors(caller).await?;
+        found.retain(|connector| connector.cluster == cluster);
+        match &*found {
+            [] => Err(unknown_connector(cluster, "any resource group")),
+            [only] => Ok(only.resource_group.clone()),
+            several => {
+                let groups: Vec<&str> = several.iter().map(|connector| &*connector.resource_group).collect();
+                let said = format!(
+                    "is needed, because these resource groups have a cluster {cluster:?}: {}",
+                    groups.join(", ")
+                );
+                Err(Error::about("/resource_group", "required", said))
+            }
+        }
+    }
+
+    async fn forget_connector(
+        &self,
+        caller: &Caller,
+        group: &VisibleGroup,
+        cluster: String,
+        reason: Option<String>,
+    ) -> Result<()> {
+        let now = self.trusted_now();
+        let missing = || unknown_connector(&cluster, &format!("{:?}", group.name));
+        let db = self.store().write();
+        if store::connectors::find(db, &group.name, &cluster).await?.is_none() {
+            return Err(missing());
+        }
+        if store::connectors::count(db, &group.name).await? == 1 {
+            // Many days go in steps. Those of rounds that come meanwhile go with the connector.
+            store::day_rows::purge::<ShadowOwnerDay>(db, group.key.0, Day::MAX).await?;
+            store::day_rows::purge::<store::shadow_reports::ShadowDay>(db, group.key.0, Day::MAX).await?;
+        }
+        let tx = self.store().begin().await?;
+        // The lock keeps reports of rounds of the group apart from this.
+        if !store::groups::prevent_deletion(&tx, &group.name).await? {
+            return Err(Error::unknown_group(&group.name));
+        }
+        let known = store::connectors::find(&tx, &group.name, &cluster).await?;
+        let Some(known) = known else { return Err(missing()) };
+        store::connectors::remove(&tx, &group.name, &cluster).await?;
+        if store::connectors::count(&tx, &group.name).await? == 0 {
+            store::shadow_reports::remove(&tx, group.key).await?;
+        }
+        let before = Some(audited_facts(&known));
+        let change = AuditedChange { action: "connector.delete", target: cluster.clone(), before, after: None, reason };
+        audit::write(&tx, caller, change, Some(&group.name), now).await?;
+        tx.commit().await.map_err(StoreError::from)?;
+        Ok(())
+    }
+
     /// Removes connectors of a group whose last round is older than `keep_days`, and the days of its shadow report that are.
     /// Returns the numbers of connectors and of days.
     #[tracing::instrument(
@@ -255,6 +334,18 @@ async fn add_comparison(
     Ok(store::shadow_reports::add_round(tx, group.key, day, latest, owners.iter().map(owner)).await?)
 }
 
+/// The facts of a connector that the audit log has.
+fn audited_facts(row: &StoredConnector) -> Value {
+    json!({"resource_group": row.resource_group, "kind": row.kind, "version": row.version, "mode": row.mode})
+}
+
+fn unknown_connector(cluster: &str, place: &str) -> Error {
+    Error::NotFound {
+        code: "unknown_connector",
+        detail: format!("there is no connector of a cluster {cluster:?} in {place}"),
+    }
+}
+
 /// Writes an entry into the audit log if the connector is new, or has another kind, version or mode. Rounds leave none.
 async fn audit_connector(
     tx: &Tx,
@@ -262,8 +353,7 @@ async fn audit_connector(
     known: Option<&StoredConnector>,
     row: &StoredConnector,
 ) -> Result<()> {
-    let facts = |row: &StoredConnector| json!({"resource_group": row.resource_group, "kind": row.kind, "version": row.version, "mode": row.mode});
-    let (before, after) = (known.map(facts), facts(row));
+    let (before, after) = (known.map(audited_facts), audited_facts(row));
     if before.as_ref() == Some(&after) {
         return Ok(());
     }

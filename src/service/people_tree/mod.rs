@@ -14,6 +14,7 @@
 //! - A weight that a tree has brought and a later one does not have is unset. People are never removed.
 //! - The number of statements does not grow with the tree, but for the limits of rows in one statement.
 
+pub mod current;
 mod plan;
 pub mod tree;
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::ids::{Member, Owner, ProjectId};
-use crate::domain::reading::at_most;
+use crate::domain::reading::{ReadOnly, at_most};
 use crate::domain::weight::{Weight, deserialize_nullable_text};
 use crate::service::people::{PeopleDirectory, lookup};
 use crate::service::{Error, Fault, RequestFaults, Result};
@@ -47,6 +47,10 @@ pub struct DomainBranch {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "deserialize_nullable_text")]
     #[schema(value_type = Option<Weight>)]
     pub weight: Option<String>,
+    // A key of the answer of GET. A comment for the document would give it the type of an object.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    #[schema(inline)]
+    pub weight_pinned: ReadOnly,
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "at_most::<MAX_NODES, _, _>")]
     #[schema(max_items = 250_000)]
     pub projects: Vec<ProjectBranch>,
@@ -63,6 +67,12 @@ pub struct ProjectBranch {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "deserialize_nullable_text")]
     #[schema(value_type = Option<Weight>)]
     pub weight: Option<String>,
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    #[schema(inline)]
+    pub weight_pinned: ReadOnly,
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    #[schema(inline)]
+    pub domain_pinned: ReadOnly,
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "at_most::<MAX_NODES, _, _>")]
     #[schema(max_items = 250_000)]
     pub users: Vec<UserLeaf>,
@@ -79,6 +89,14 @@ pub struct UserLeaf {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "deserialize_nullable_text")]
     #[schema(value_type = Option<Weight>)]
     pub weight: Option<String>,
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    #[schema(inline)]
+    pub weight_pinned: ReadOnly,
+}
+
+/// Always true: a connector sends no key that is ignored.
+fn is_left_out<T>(_: &T) -> bool {
+    true
 }
 
 /// A domain, project or user of the tree.

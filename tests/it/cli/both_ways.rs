@@ -120,7 +120,7 @@ on_both! {
             "workloads list gpu-cluster --status running -o ndjson", "workloads list nowhere", "workloads show gpu-cluster nothing", "workloads forecasts gpu-cluster", "sequence gpu-cluster --forecast", "workloads what-if gpu-cluster nothing --alone --priority -3",
             "occupancy gpu-cluster", "occupancy gpu-cluster --by agent -o csv", "occupancy nowhere",
             "connectors list", "connectors list -o json", "connectors list -o csv", "connectors report gpu-cluster",
-            "connectors report gpu-cluster -o json", "connectors report gpu-cluster -o csv --from 2026-01-13 --to 2026-01-13", "connectors report nowhere",
+            "connectors report gpu-cluster -o json", "connectors report gpu-cluster -o csv --from 2026-01-13 --to 2026-01-13", "connectors report nowhere", "connectors remove nowhere", "connectors remove linux --group nowhere --reason gone",
             "jobs run nothing", "jobs run purge --group nowhere",
         ];
         let mut steps: Vec<Step> = plain.iter().map(|line| step(line, "")).collect();

@@ -13,6 +13,7 @@ use crate::support::{on_both, time};
 
 const ALL: [Role; 5] = [Role::Admin, Role::Scheduler, Role::Connector, Role::Viewer, Role::User];
 const READERS: &[Role] = &[Role::Admin, Role::Scheduler, Role::Viewer];
+const TREE_READERS: &[Role] = &[Role::Admin, Role::Scheduler, Role::Connector, Role::Viewer];
 const SCHEDULERS: &[Role] = &[Role::Admin, Role::Scheduler];
 const REPORTERS: &[Role] = &[Role::Admin, Role::Scheduler, Role::Connector];
 const CONNECTORS: &[Role] = &[Role::Admin, Role::Connector];
@@ -66,6 +67,7 @@ fn endpoints() -> Vec<(&'static str, String, Option<Value>, &'static [Role])> {
         ("POST", group("/cycle-plans"), Some(json!({})), SCHEDULERS),
         ("PUT", "/connectors/linux".into(), Some(round(&json!({}))), REPORTERS),
         ("PUT", "/people-tree".into(), Some(json!({"resource_group": GROUP, "domains": []})), CONNECTORS),
+        ("GET", format!("/people-tree?resource_group={GROUP}"), None, TREE_READERS),
         ("GET", "/connectors".into(), None, READERS),
         ("GET", group("/shadow-report"), None, READERS),
         ("GET", group("/workloads"), None, &ALL),
@@ -90,6 +92,8 @@ fn endpoints() -> Vec<(&'static str, String, Option<Value>, &'static [Role])> {
         ("GET", "/keys".into(), None, ADMINS),
         ("POST", "/keys".into(), Some(json!({"role": "viewer", "label": "x"})), ADMINS),
         ("GET", "/metrics".into(), None, READERS),
+        // Connectors report a round before.
+        ("DELETE", "/connectors/linux".into(), None, ADMINS),
     ]
 }
 

@@ -322,6 +322,47 @@ on_both! {
         server.call_as(&user, "GET", &group("/shadow-report"), None).await.refused(403, "forbidden");
     }
 
+    async fn a_connector_that_is_gone_is_forgotten(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let remove = async |path: &str| server.call("DELETE", path, None).await;
+        remove("/connectors/linux").await.refused(404, "unknown_connector");
+        play_round(&server, "linux", &REVERSED).await;
+        server.clock.advance_seconds(24 * 3600);
+        play_round(&server, "linux", &REVERSED).await;
+        put(&server, "second", &json!({})).await.json(201);
+        let before = report(&server).await;
+        remove(&format!("/connectors/third?resource_group={GROUP}")).await.refused(404, "unknown_connector");
+        remove("/connectors/linux?resource_group=nowhere").await.refused(404, "unknown_resource_group");
+        assert_eq!(remove("/connectors/linux?force=true").await.status, 422);
+
+        // The report has the sums of all connectors of the group, and stays while there is one.
+        assert_eq!(remove("/connectors/linux?reason=switched%20off").await.status, 204);
+        assert_eq!(report(&server).await, before);
+        let entry = server.get("/audit-log?limit=1").await["items"][0].clone();
+        assert_eq!(
+            [&entry["action"], &entry["target"], &entry["resource_group"], &entry["reason"], &entry["before"]["mode"], &entry["after"]],
+            [json!("connector.delete"), json!("linux"), json!(GROUP), json!("switched off"), json!("shadow"), Value::Null].each_ref()
+        );
+        let last = server.graphql("mutation { delete_connector(cluster: \"second\", reason: \"gone\") }").await;
+        assert_eq!(last["data"]["delete_connector"], true, "{last}");
+        assert_eq!(server.get("/connectors").await["total"], 0);
+        server.call("GET", &group("/shadow-report"), None).await.refused(404, "no_shadow_report");
+        // Nothing of it comes back with a new one of the name.
+        put(&server, "linux", &json!({})).await.json(201);
+        server.call("GET", &group("/shadow-report"), None).await.refused(404, "no_shadow_report");
+        play_round(&server, "linux", &REVERSED).await;
+        assert_eq!(report(&server).await["days"].as_array().unwrap().len(), 1);
+
+        // Two groups with a cluster of the same name.
+        server.group("other", &json!({})).await;
+        put(&server, "linux", &json!({"resource_group": "other"})).await.json(201);
+        assert_eq!(remove("/connectors/linux").await.refused(422, "required"), ["/resource_group"]);
+        assert_eq!(remove("/connectors/linux?resource_group=other").await.status, 204);
+        let left = server.get("/connectors").await;
+        assert_eq!((&left["total"], &left["items"][0]["resource_group"]), (&json!(1), &json!(GROUP)));
+        assert_eq!(report(&server).await["days"].as_array().unwrap().len(), 1);
+    }
+
     async fn a_report_takes_as_many_statements_however_long_it_is(db: TestDb) {
         let server = Server::with_usage(db).await;
         let mut counts = Vec::new();

@@ -114,8 +114,17 @@ fn requests(operation: &str, foreign: &Foreign) -> (bool, Vec<(String, Option<Va
                 [with_body("/connectors/new", of(GROUP)), with_body("/connectors/foreign-cluster", of(GROUP))].concat(),
             )
         }
+        "delete_connector" => (
+            refused,
+            [
+                alone("/connectors/foreign-cluster"),
+                alone(&format!("/connectors/foreign-cluster?resource_group={GROUP}")),
+            ]
+            .concat(),
+        ),
         "get_doctor" => (open, alone("/doctor")),
         "get_metadata" => (open, alone("/metadata")),
+        "get_people_tree" => (refused, alone(&format!("/people-tree?resource_group={GROUP}"))),
         "put_people_tree" => (
             refused,
             with_body("/people-tree", json!({"resource_group": GROUP, "domains": [{"domain_name": "research"}]})),
@@ -195,6 +204,7 @@ fn document(field: &str, foreign: &Foreign) -> (bool, String) {
         "run_job" => (refused, format!(r#"mutation {{ run_job(name: "aggregate", resource_group: "{GROUP}") {{ job }} }}"#)),
         "resource_group" => (open, format!(r#"{{ resource_group(name: "{GROUP}") {{ name capacity }} }}"#)),
         "upsert_resource_group" => (refused, format!(r#"mutation {{ upsert_resource_group(name: "{GROUP}") {{ name }} }}"#)),
+        "delete_connector" => (refused, r#"mutation { delete_connector(cluster: "foreign-cluster") }"#.to_owned()),
         "delete_resource_group" => (refused, format!(r#"mutation {{ delete_resource_group(name: "{GROUP}", confirm: "{GROUP}", force: true) }}"#)),
         other => panic!("say in `document` what a key of another group gets of {other}"),
     }

@@ -5,7 +5,7 @@ use fairshared::service::keys::NewKey;
 use serde_json::{Value, json};
 
 use super::support::{Answer, Server, group, newest, undo};
-use crate::support::fixture::{GROUP, admin};
+use crate::support::fixture::{GROUP, admin, id, kernel, with};
 use crate::support::on_both;
 
 /// `physics` with two projects, and `bio` with one.
@@ -245,6 +245,73 @@ on_both! {
         assert_eq!(server.get("/projects/ocean").await["domain_name"], "physics");
         assert_eq!(weights(&server).await, pairs(&BROUGHT));
         put(&server, &key, &tree()).await.refused(403, "forbidden");
+    }
+
+    async fn the_tree_is_answered_with_what_is_pinned(db: TestDb) {
+        let server = Server::new(db).await;
+        let key = connector_key(&server, GROUP).await;
+        let path = format!("/people-tree?resource_group={GROUP}");
+        assert_eq!(server.get(&path).await, json!({"resource_group": GROUP, "domains": []}));
+        put(&server, &key, &tree()).await.json(200);
+        let domain = |name: &str, weight: &str, projects: Value| json!({
+            "domain_name": name, "weight": weight, "weight_pinned": false, "projects": projects,
+        });
+        let project = |name: &str, weight: Value, users: Value| json!({
+            "project": name, "domain_pinned": false, "weight": weight, "weight_pinned": false, "users": users,
+        });
+        let user = |name: &str, weight: Value| json!({"user": name, "weight": weight, "weight_pinned": false});
+        let mut expected = json!({"resource_group": GROUP, "domains": [
+            domain("bio", "1", json!([project("genes", json!(null), json!([user("cid", json!(null))]))])),
+            domain("physics", "3", json!([
+                project("climate", json!("2"), json!([user("ada", json!("1")), user("ben", json!("4"))])),
+                project("ocean", json!("1"), json!([user("ada", json!("1"))])),
+            ])),
+        ]});
+        assert_eq!(server.get(&path).await, expected);
+
+        // By hand: a weight, the domain of a project, and a project whose users have no names.
+        let set = json!({"items": [
+            {"target_type": "domain", "target_id": "bio", "weight": "7"},
+            {"target_type": "user", "user": "ben", "project": "climate", "weight": "5"},
+        ]});
+        server.call("PUT", &group("/fair-share-weights"), Some(&set)).await.json(200);
+        server.call("PUT", "/projects/ocean", Some(&json!({"domain_name": "bio"}))).await.json(200);
+        let row = kernel("k", "nameless", "untitled", "2026-01-13T09:00:00Z");
+        server.call("POST", &group("/kernels"), Some(&json!([row]))).await.json(200);
+        let ocean = expected["domains"][1]["projects"].as_array_mut().unwrap().pop().unwrap();
+        let bio = &mut expected["domains"][0];
+        (bio["weight"], bio["weight_pinned"]) = (json!("7"), json!(true));
+        bio["projects"].as_array_mut().unwrap().push(with(ocean, &json!({"domain_pinned": true})));
+        let ben = &mut expected["domains"][1]["projects"][0]["users"][1];
+        (ben["weight"], ben["weight_pinned"]) = (json!("5"), json!(true));
+        let shown = server.get(&path).await;
+        let (untitled, nameless) = (id("untitled").to_string(), id("nameless").to_string());
+        let at = shown["domains"].as_array().unwrap().iter().position(|domain| {
+            domain["projects"].as_array().unwrap().iter().any(|project| project["project"] == untitled.as_str())
+        });
+        let reported = shown["domains"][at.unwrap()].clone();
+        let of_untitled = reported["projects"].as_array().unwrap().iter().find(|project| project["project"] == untitled.as_str());
+        assert_eq!(of_untitled.unwrap()["users"], json!([user(&nameless, json!(null))]));
+        let named: Vec<&Value> =
+            shown["domains"].as_array().unwrap().iter().filter(|domain| **domain != reported).collect();
+        assert_eq!(json!(named), expected["domains"]);
+
+        // The answer can be sent back, and changes nothing.
+        let back = server.call("PUT", "/people-tree", Some(&shown)).await.json(200);
+        assert_eq!((counts(&back), &back["pinned"]), ([0, 0, 7, 0, 0], &json!([])), "{back}");
+        assert_eq!(server.get(&path).await, shown);
+        let query = format!(
+            "{{ people_tree(resource_group: \"{GROUP}\") {{ resource_group domains {{ domain_name weight weight_pinned projects {{ \
+             project domain_pinned weight weight_pinned users {{ user weight weight_pinned }} }} }} }} }}"
+        );
+        assert_eq!(server.graphql(&query).await["data"]["people_tree"], shown);
+
+        server.call("GET", "/people-tree?resource_group=nowhere", None).await.refused(404, "unknown_resource_group");
+        server.call("GET", "/people-tree", None).await.refused(422, "missing_field");
+        server.group("other", &json!({})).await;
+        let foreign = connector_key(&server, "other").await;
+        server.call_as(&foreign, "GET", &path, None).await.refused(403, "forbidden");
+        assert_eq!(server.call_as(&key, "GET", &path, None).await.json(200), shown);
     }
 
     async fn a_tree_takes_as_many_statements_however_large_it_is(db: TestDb) {
