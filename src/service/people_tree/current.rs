@@ -95,7 +95,7 @@ impl Service {
             let tree = TreeReading { facts, people: &people, of_trees: &of_trees };
             Ok(CurrentPeopleTree { resource_group: group.to_owned(), domains: tree.domains() })
         };
-        self.permits.scan(caller.key_id, visible.count_users(), build).await
+        self.permits.scan(caller.client(), visible.count_users(), build).await
     }
 }
 
