@@ -301,7 +301,7 @@ impl SchedulerConnector for SlurmConnector {
         let text = programs::read(sacct::PROGRAM, &borrowed(&args)).await?;
         let converted = (self.convert)(&text, &self.choices()).map_err(unknown_format)?;
 
-        let folder = &self.settings.state_dir;
+        let folder = &self.settings.common.state_dir;
         let disk_fault =
             |error: std::io::Error| RoundFault::new("state_dir", format!("cannot use {}: {error}", folder.display()));
         let mut reported = ReportedRuns::load(folder).map_err(disk_fault)?;
@@ -311,7 +311,7 @@ impl SchedulerConnector for SlurmConnector {
         let lines = reported.note(converted.runs, &records, moment);
         // The runs are on disk before they are reported. A reading that is too large for the spool is not reported, and must not fill
         // the disk in another file.
-        if lines.len() as u64 <= u64::from(self.settings.spool_max_mb) << 20 {
+        if lines.len() as u64 <= u64::from(self.settings.common.spool_max_mb) << 20 {
             reported.save(folder).map_err(disk_fault)?;
         }
 
