@@ -110,9 +110,10 @@ pub fn is_denied(messages: &str) -> bool {
 
 /// The messages about a write to a job that has started or ended since it was listed; and the one about a task that was written while
 /// others of its array were not.
-const GONE_MESSAGES: [&str; 4] = [
+const GONE_MESSAGES: [&str; 5] = [
     "Invalid job id specified",
     "Job/step already completing or completed",
+    "Job has already finished",
     "Job is no longer pending execution",
     "No error",
 ];

@@ -73,6 +73,8 @@ fn single_jobs() {
 fn messages_about_jobs_that_are_gone() {
     let gone = "7: Job/step already completing or completed\nslurm_update error: Invalid job id specified\n";
     assert!(is_only_gone(gone) && is_only_gone("44_1: No error\n44_2: Job is no longer pending execution\n"));
+    // A task of an array has ended, and the others were written.
+    assert!(is_only_gone("9_0: Job has already finished\n9_1-2: No error\n"));
     assert!(!is_only_gone(&format!("{gone}slurm_update error: Requested operation is presently disabled\n")));
     assert!(!is_only_gone(""));
 }
