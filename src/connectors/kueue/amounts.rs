@@ -71,23 +71,23 @@ impl QuantityMapping {
     /// The amounts of one pod by the rule of Kubernetes: containers run together, and init containers before them one after the other, but
     /// those that are always restarted go on running beside all others.
     fn pod_amounts(&self, pod: &PodSetPodSpec) -> BTreeMap<String, Amount> {
-        let (mut running, mut beside, mut most) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (mut running, mut sidecars, mut peak) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for container in &pod.init_containers {
             let amounts = self.container_amounts(container);
-            let mut starting = beside.clone();
+            let mut starting = sidecars.clone();
             add_amounts(&mut starting, &amounts);
-            raise_amounts(&mut most, &starting);
+            raise_amounts(&mut peak, &starting);
             if container.restart_policy.as_deref() == Some("Always") {
-                beside = starting;
+                sidecars = starting;
             }
         }
         for container in &pod.containers {
             add_amounts(&mut running, &self.container_amounts(container));
         }
-        add_amounts(&mut running, &beside);
-        raise_amounts(&mut most, &running);
-        add_amounts(&mut most, &self.amounts(&pod.overhead));
-        most
+        add_amounts(&mut running, &sidecars);
+        raise_amounts(&mut peak, &running);
+        add_amounts(&mut peak, &self.amounts(&pod.overhead));
+        peak
     }
 
     /// The requests of a container. A limit without a request is one.

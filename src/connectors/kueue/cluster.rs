@@ -25,13 +25,13 @@ const PAGE_OBJECTS: u32 = 500;
 /// How many characters of a message of the API server are shown.
 const SHOWN_CHARS: usize = 300;
 /// A text that is no number. A Kueue with the feature gate refuses it, and a dry run changes nothing without the gate.
-const NO_NUMBER: &str = "fairshared-check";
+const INVALID_BOOST_TEXT: &str = "fairshared-check";
 /// The longest time until all of an answer is there, in times of the limit until the next part of it is there.
 const WHOLE_ANSWER_LIMITS: u32 = 4;
 
 /// The codes of faults: the API server does not answer, refuses the right, or answers in an unknown form.
-pub const AWAY: &str = "kubernetes_away";
-pub const NO_RIGHT: &str = "kubernetes_right";
+pub const API_SERVER_AWAY: &str = "kubernetes_away";
+pub const MISSING_RIGHT: &str = "kubernetes_right";
 
 /// A request that failed.
 #[derive(Debug)]
@@ -53,10 +53,10 @@ pub enum RequestFailure {
 impl RequestFailure {
     pub fn into_fault(self) -> RoundFault {
         match self {
-            Self::Expired => RoundFault::new(AWAY, "the resource version is too old, again and again"),
+            Self::Expired => RoundFault::new(API_SERVER_AWAY, "the resource version is too old, again and again"),
             Self::Conflict => RoundFault::new("write_failed", "the object changes again and again"),
             Self::Missing => RoundFault::new("kueue", "Kueue's API is not there"),
-            Self::Denied(detail) => RoundFault::new(NO_RIGHT, detail),
+            Self::Denied(detail) => RoundFault::new(MISSING_RIGHT, detail),
             Self::Rejected(detail) => RoundFault::new("write_failed", detail),
             Self::Other(fault) => fault,
         }
@@ -75,7 +75,7 @@ impl RequestFailure {
             400 | 403 | 422 if status.message.contains("admission webhook") => Self::Rejected(message),
             401 | 403 => Self::Denied(message),
             400 | 422 => Self::Rejected(message),
-            code => Self::Other(RoundFault::new(AWAY, format!("the API server answers {code}: {message}"))),
+            code => Self::Other(RoundFault::new(API_SERVER_AWAY, format!("the API server answers {code}: {message}"))),
         }
     }
 }
@@ -96,7 +96,7 @@ impl From<kube::Error> for RequestFailure {
                     detail = inner.to_string();
                     cause = inner.source();
                 }
-                Self::Other(RoundFault::new(AWAY, format!("cannot ask the API server: {detail}")))
+                Self::Other(RoundFault::new(API_SERVER_AWAY, format!("cannot ask the API server: {detail}")))
             }
         }
     }
@@ -137,32 +137,40 @@ impl KueueCluster {
             RoundFault::new("kubeconfig", format!("cannot use the settings of the cluster: {error}"))
         })?;
         let mut cluster = Self { client, version: String::new(), limit: settings.timeout };
-        let groups = cluster.answer(cluster.client.list_api_groups()).await.map_err(RequestFailure::into_fault)?;
+        cluster.version = cluster.find_version().await?;
+        Ok(cluster)
+    }
+
+    /// The best version of Kueue's API that the cluster serves.
+    pub async fn find_version(&self) -> Result<String, RoundFault> {
+        let groups = self.answer(self.client.list_api_groups()).await.map_err(RequestFailure::into_fault)?;
         let group = groups.groups.into_iter().find(|group| group.name == API_GROUP);
         let served: Vec<String> =
             group.into_iter().flat_map(|group| group.versions).map(|served| served.version).collect();
         match API_VERSIONS.into_iter().find(|version| served.iter().any(|served| served == version)) {
-            Some(version) => version.clone_into(&mut cluster.version),
+            Some(version) => Ok(version.to_owned()),
             None if served.is_empty() => {
-                return Err(RoundFault::new(
-                    "kueue",
-                    format!("the cluster has no API {API_GROUP}, so that Kueue is not installed"),
-                ));
+                let detail = format!("the cluster has no API {API_GROUP}, so that Kueue is not installed");
+                Err(RoundFault::new("kueue", detail))
             }
             None => {
                 let detail = format!("Kueue has the versions {} of its API, of which none is known", served.join(", "));
-                return Err(RoundFault::new("kueue", detail));
+                Err(RoundFault::new("kueue", detail))
             }
         }
-        Ok(cluster)
+    }
+
+    /// The longest time until all of an answer is there.
+    pub fn whole_limit(&self) -> Duration {
+        self.limit * WHOLE_ANSWER_LIMITS
     }
 
     /// The answer of a request, if all of it comes within the limit.
     pub async fn answer<T>(&self, request: impl Future<Output = Result<T, kube::Error>>) -> Result<T, RequestFailure> {
-        let limit = self.limit * WHOLE_ANSWER_LIMITS;
+        let limit = self.whole_limit();
         let away = |_| {
             let detail = format!("the API server did not answer within {} seconds", limit.as_secs());
-            RequestFailure::Other(RoundFault::new(AWAY, detail))
+            RequestFailure::Other(RoundFault::new(API_SERVER_AWAY, detail))
         };
         Ok(timeout(limit, request).await.map_err(away)??)
     }
@@ -247,9 +255,13 @@ impl KueueCluster {
     /// Finds out whether Kueue reads the annotation. Only with the feature gate does its webhook refuse a text that is no number. The
     /// request is a dry run, which stores nothing.
     pub async fn boost_gate(&self, workload: &KueueWorkload) -> BoostGate {
-        match self.patch(workload, json!({"annotations": {BOOST_ANNOTATION: NO_NUMBER}}), true).await {
+        match self.patch(workload, json!({"annotations": {BOOST_ANNOTATION: INVALID_BOOST_TEXT}}), true).await {
             Ok(_) => BoostGate::Off,
             Err(RequestFailure::Rejected(message)) if message.contains("signed integer") => BoostGate::On,
+            Err(RequestFailure::Missing) => {
+                let detail = "the Workload on which it was tried whether Kueue reads boosts has gone meanwhile";
+                BoostGate::Unproven(RoundFault::new("priority_boost_gate", detail))
+            }
             Err(failure) => BoostGate::Unproven(failure.into_fault()),
         }
     }
@@ -290,6 +302,8 @@ async fn client_config(settings: &KueueSettings) -> Result<Config, RoundFault> {
     config.connect_timeout = Some(settings.timeout);
     config.read_timeout = Some(settings.timeout);
     config.write_timeout = Some(settings.timeout);
+    // Without it the time in which a connection was idle between two rounds would count for the next answer.
+    config.reset_reader_on_write = true;
     // The next round is the next attempt, so that a round has a known length.
     config.default_retry = false;
     Ok(config)

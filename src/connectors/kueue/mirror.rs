@@ -13,8 +13,9 @@ use futures::TryStreamExt;
 use kube::Api;
 use kube::api::{WatchEvent, WatchParams};
 use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 
-use super::cluster::{AWAY, KueueCluster, RequestFailure};
+use super::cluster::{API_SERVER_AWAY, KueueCluster, RequestFailure};
 use super::objects::{ClusterObject, object_key};
 use crate::connectors::fault::RoundFault;
 
@@ -26,7 +27,7 @@ const MAX_CUT_WATCHES: u32 = 3;
 /// A change of an object, as a reading brings it.
 #[derive(Clone, Debug)]
 pub enum MirrorChange<K> {
-    /// All objects were listed. Of changes before nothing is known.
+    /// All objects were listed. Changes before the list are not known.
     Listed,
     Seen(K),
     Deleted(K),
@@ -40,15 +41,27 @@ pub struct ResourceMirror<K> {
     changes: Vec<MirrorChange<K>>,
     /// The resource version that the next watch goes on from; `None`: all is listed.
     version: Option<String>,
+    /// True once all objects were listed.
+    is_listed: bool,
 }
 
 impl<K> Default for ResourceMirror<K> {
     fn default() -> Self {
-        Self { objects: BTreeMap::new(), changes: Vec::new(), version: None }
+        Self { objects: BTreeMap::new(), changes: Vec::new(), version: None, is_listed: false }
     }
 }
 
 impl<K> ResourceMirror<K> {
+    /// True once all objects were listed.
+    pub fn is_listed(&self) -> bool {
+        self.is_listed
+    }
+
+    /// Lets the next reading list all objects, as if nothing had been read.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
     /// Takes the changes since the last call, also those of a reading that failed later.
     pub fn take_changes(&mut self) -> Vec<MirrorChange<K>> {
         std::mem::take(&mut self.changes)
@@ -64,11 +77,13 @@ where
     pub async fn refresh(&mut self, cluster: &KueueCluster, api: &Api<ClusterObject<P, U>>) -> Result<(), RoundFault> {
         for _ in 0..MAX_CUT_WATCHES {
             let Some(version) = self.version.clone() else { break };
-            match self.watch(cluster, api, &version).await {
+            // The limit is one of the whole watch, because each event begins that of the next answer.
+            let watched = timeout(cluster.whole_limit(), self.watch(cluster, api, &version)).await;
+            match watched.unwrap_or(Ok(false)) {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
-                // A connection that failed says nothing about the API server, and the list does.
-                Err(RequestFailure::Other(fault)) if fault.code == AWAY => self.version = None,
+                // A connection that failed says nothing about the version, from which the next watch goes on.
+                Err(RequestFailure::Other(fault)) if fault.code == API_SERVER_AWAY => {}
                 Err(RequestFailure::Expired) => self.version = None,
                 Err(failure) => {
                     // It is not known what is missing.
@@ -81,7 +96,6 @@ where
     }
 
     async fn list(&mut self, cluster: &KueueCluster, api: &Api<ClusterObject<P, U>>) -> Result<(), RoundFault> {
-        self.version = None;
         let listed = match cluster.list(api).await {
             // The pages of a list that takes long may expire as well.
             Err(RequestFailure::Expired) => cluster.list(api).await,
@@ -91,6 +105,7 @@ where
         self.objects = objects.into_iter().map(|object| (object_key(&object.metadata), object)).collect();
         self.version = Some(version).filter(|version| !version.is_empty());
         self.changes.push(MirrorChange::Listed);
+        self.is_listed = true;
         Ok(())
     }
 

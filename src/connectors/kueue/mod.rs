@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use amounts::QuantityMapping;
 use boosts::{BoostedWorkload, order_boosts, rank_boosts};
-use cluster::{BoostGate, KueueCluster, NO_RIGHT, RequestFailure};
+use cluster::{BoostGate, KueueCluster, MISSING_RIGHT, RequestFailure};
 use mirror::ResourceMirror;
 use objects::{ClusterQueue, KueueWorkload, LocalQueue, WorkloadFacts};
 use owners::QueueDirectory;
@@ -32,7 +32,6 @@ use queue::{KueueQueue, ShownWorkload, WorkloadStage, read_queue};
 use runs::RunLog;
 use settings::KueueSettings;
 
-use super::accounting_window::first_reading;
 use super::agent_memory::AgentMemory;
 use super::fault::RoundFault;
 use super::outcome::WriteMode;
@@ -106,17 +105,26 @@ impl KueueConnector {
             local_queues.refresh(cluster, &locals),
             cluster_queues.refresh(cluster, &clusters),
         );
+        let read = read.0.and(read.1).and(read.2);
+        if !(local_queues.is_listed() && cluster_queues.is_listed()) {
+            // Owners follow from the queues, so that the Workloads are listed again once these are known.
+            workloads.forget();
+            return read;
+        }
         // Runs begin and end only by changes of Workloads.
         drop((local_queues.take_changes(), cluster_queues.take_changes()));
         let changes = workloads.take_changes();
+        let has_changes = !changes.is_empty();
         let directory = QueueDirectory {
             settings: &self.settings,
             local_queues: &self.local_queues.objects,
             cluster_queues: &self.cluster_queues.objects,
         };
-        let read = read.0.and(read.1).and(read.2);
         let (workloads, now) = (&self.workloads.objects, SystemClock.now());
         self.runs.note_reading(changes, workloads, directory, &self.mapping, read.is_ok(), now);
+        if has_changes {
+            self.runs.save(&self.settings.common.state_dir).map_err(|error| disk_fault(&self.settings, &error))?;
+        }
         read?;
         self.is_fresh = true;
         Ok(())
@@ -132,7 +140,7 @@ impl KueueConnector {
 
     /// Tries whether Kueue reads the boost, if that is not known and there is a Workload to try it on.
     async fn try_gate(&mut self) {
-        if self.gate.is_none()
+        if !matches!(self.gate, Some(BoostGate::On | BoostGate::Off))
             && let Some(workload) = gate_candidate(&self.workloads.objects)
         {
             self.gate = Some(self.cluster.boost_gate(workload).await);
@@ -174,7 +182,7 @@ impl KueueConnector {
             let list = if has_value { &mut plan.kept } else { &mut plan.writes };
             list.push(ValueWrite { job, value });
         }
-        // An admitted Workload keeps its boost: it is of no use to write to it, and it has one if it has to wait again.
+        // An admitted Workload keeps its boost, so that it has one if it has to wait again.
         let takes_away = |shown: &ShownWorkload| resets_all || shown.stage == WorkloadStage::Pending;
         for (job, shown) in queue.shown.iter().filter(|(job, _)| !planned.contains(*job)) {
             if shown.is_ours && shown.has_annotation && takes_away(shown) {
@@ -273,8 +281,6 @@ impl SchedulerConnector for KueueConnector {
         if !self.is_fresh {
             self.refresh().await?;
         }
-        let now = SystemClock.now();
-        let since = since.unwrap_or_else(|| first_reading(now));
         let Self { runs, settings, resource_group, write_run, .. } = self;
         let mut reading = KernelReading {
             reports: SpooledReports { complete_until: runs.read_at(), lines: Vec::new() },
@@ -303,9 +309,17 @@ impl SchedulerConnector for KueueConnector {
         Ok(agents)
     }
 
-    /// Lets the next reading of the queue try again whether Kueue reads the boost.
+    /// Lets the next reading of the queue try again whether Kueue reads the boost, and finds the version of Kueue's API, which an upgrade
+    /// may have taken away.
     async fn read_setup(&mut self) -> Result<(), RoundFault> {
         self.gate = None;
+        let version = self.cluster.find_version().await?;
+        if version != self.cluster.version {
+            self.cluster.version = version;
+            self.workloads.forget();
+            self.local_queues.forget();
+            self.cluster_queues.forget();
+        }
         Ok(())
     }
 
@@ -336,7 +350,7 @@ impl SchedulerConnector for KueueConnector {
                 BoostWrite::Superfluous => {}
                 BoostWrite::Failed(RequestFailure::Denied(message)) => {
                     let detail = format!("Kubernetes refuses to write to Workloads: {message}");
-                    result.faults.push(RoundFault::new(NO_RIGHT, detail));
+                    result.faults.push(RoundFault::new(MISSING_RIGHT, detail));
                     break;
                 }
                 BoostWrite::Failed(RequestFailure::Other(fault)) => {

@@ -255,7 +255,9 @@ pub trait WorkloadFacts {
     /// True if the connector has written the annotation last, or may have: `is_noted` if its own state says so.
     fn is_boost_ours(&self, is_noted: bool) -> bool;
     fn base_priority(&self) -> i32;
-    /// True if an annotation or a part of its own keeps the Workload from being queued.
+    /// True if the Workload is not queued itself, because its variants are. Kueue gives it a copy of the admission of one of them.
+    fn is_variant_parent(&self) -> bool;
+    /// True if a time to wait for, an admission gate, or variants in its place keep the Workload from being queued.
     fn is_gated(&self, now: Timestamp) -> bool;
     fn is_finished(&self) -> bool;
     fn has_quota(&self) -> bool;
@@ -294,13 +296,16 @@ impl WorkloadFacts for KueueWorkload {
         self.spec.priority.unwrap_or_default()
     }
 
+    fn is_variant_parent(&self) -> bool {
+        let labels = self.metadata.labels.as_ref();
+        labels.and_then(|labels| labels.get(PARENT_LABEL)).is_some_and(|value| value == "true")
+    }
+
     fn is_gated(&self, now: Timestamp) -> bool {
         let requeue = self.status.as_ref().and_then(|status| status.requeue_state.as_ref()?.requeue_at.as_ref());
-        let is_parent =
-            |labels: &BTreeMap<String, String>| labels.get(PARENT_LABEL).is_some_and(|value| value == "true");
         requeue.is_some_and(|time| timestamp(time) > now)
             || annotation(&self.metadata, GATE_ANNOTATION).is_some_and(|gates| !gates.is_empty())
-            || self.metadata.labels.as_ref().is_some_and(is_parent)
+            || self.is_variant_parent()
     }
 
     fn is_finished(&self) -> bool {

@@ -127,7 +127,7 @@ pub fn read_queue(
         let shown = ShownWorkload {
             stage: stage(workload),
             priority: workload.base_priority(),
-            boost: workload.boost_text().and_then(|text| text.parse().ok()),
+            boost: workload.boost_text().and_then(|text| text.parse::<i32>().ok()).map(i64::from),
             has_annotation: workload.boost_text().is_some(),
             is_ours,
             takes_values: queues.is_some_and(|(_, cluster)| directory.obstacle_of(cluster).is_none()),

@@ -14,7 +14,7 @@ use super::amounts::QuantityMapping;
 use super::mirror::MirrorChange;
 use super::objects::{KueueWorkload, WorkloadFacts, timestamp};
 use super::owners::QueueDirectory;
-use crate::connectors::accounting_window::OVERLAP_MICROS;
+use crate::connectors::accounting_window::{OVERLAP_MICROS, first_reading};
 use crate::connectors::scheduler_run::SchedulerRun;
 use crate::connectors::state_file::replace_file;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
@@ -25,7 +25,7 @@ const RUNS_FILE: &str = "runs.json";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct NotedRun {
     run: SchedulerRun,
-    /// The time since which the run is known as it is.
+    /// The time at which the connector has noted the start, or later the end. The server may lack it if its reports end before.
     noted_at: Timestamp,
     /// The seconds that the Workload had been admitted in earlier runs, as Kueue counts them.
     past_seconds: i64,
@@ -37,8 +37,10 @@ struct NotedRun {
 pub struct RunLog {
     /// Runs by the `uid` of their Workload, in the order of their starts.
     runs: BTreeMap<String, Vec<NotedRun>>,
-    /// The end of the last reading.
+    /// The time of the last reading. It never goes back, so that a clock that is set back hides no end from the server.
     read_at: Option<Timestamp>,
+    /// The time of the first reading.
+    first_read_at: Option<Timestamp>,
 }
 
 /// The end of the run of a Workload that is shown as it is; `None` while it goes on.
@@ -84,6 +86,8 @@ impl RunLog {
         is_complete: bool,
         now: Timestamp,
     ) {
+        let now = self.read_at.map_or(now, |read_at| now.max(read_at.plus_micros(1)));
+        self.first_read_at.get_or_insert(now);
         for change in changes {
             match change {
                 MirrorChange::Listed => {
@@ -113,12 +117,17 @@ impl RunLog {
         now: Timestamp,
     ) {
         let uid = workload.metadata.uid.as_deref().unwrap_or_default();
+        if workload.is_variant_parent() {
+            // The variant that was admitted has the run.
+            self.close(uid, now, now);
+            return;
+        }
         let start = shown_start(workload);
         let runs = self.runs.get(uid).map(Vec::as_slice).unwrap_or_default();
         if let Some(last) = runs.last().filter(|last| last.run.ended_at.is_none() && start > Some(last.run.started_at))
         {
             // The end of the earlier run was not seen. Kueue has counted its seconds.
-            let seconds = past_seconds(workload) - last.past_seconds;
+            let seconds = past_seconds(workload).saturating_sub(last.past_seconds);
             let counted = last.run.started_at.plus_micros(seconds.max(0).saturating_mul(MICROS_PER_SECOND));
             let end = if seconds > 0 { counted } else { self.read_at.unwrap_or(now) };
             self.close(uid, end.min(start.unwrap_or(now)), now);
@@ -126,6 +135,10 @@ impl RunLog {
         let is_known =
             |start: &Timestamp| self.runs.get(uid).into_iter().flatten().any(|noted| noted.run.started_at == *start);
         if let Some(started_at) = start.filter(|start| !is_known(start)) {
+            let reported_from = first_reading(self.first_read_at.unwrap_or(now));
+            if shown_end(workload).is_some_and(|end| end < reported_from) {
+                return;
+            }
             let run = SchedulerRun {
                 job: uid.to_owned(),
                 owner: directory.owner_of(workload),
@@ -174,9 +187,10 @@ impl RunLog {
         self.read_at
     }
 
-    /// The runs under way, and those whose ends a reading that reached until `since` did not have. Runs that ended long before are
-    /// forgotten.
-    pub fn take_since(&mut self, since: Timestamp) -> Vec<&SchedulerRun> {
+    /// The runs under way, and those whose ends a reading that reached until `since` did not have; all runs if the server has none yet.
+    /// Runs that ended long before are forgotten.
+    pub fn take_since(&mut self, since: Option<Timestamp>) -> Vec<&SchedulerRun> {
+        let Some(since) = since else { return self.runs.values().flatten().map(|noted| &noted.run).collect() };
         let is_open = |noted: &NotedRun| noted.run.ended_at.is_none();
         for runs in self.runs.values_mut() {
             runs.retain(|noted| is_open(noted) || noted.noted_at > since.plus_micros(-OVERLAP_MICROS));

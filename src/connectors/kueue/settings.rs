@@ -75,7 +75,7 @@ pub const KUEUE_SETTINGS: [SettingEntry; 23] = [
     SettingEntry {
         key: "poll",
         default: "\"15s\"",
-        about: "how often Workloads and queues are read; at most 1m loses no run",
+        about: "how often Workloads and queues are read; more than 1m may lose runs",
     },
     SettingEntry { key: "accounting", default: "\"1m\"", about: "how often runs are reported" },
     SettingEntry {

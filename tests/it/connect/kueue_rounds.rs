@@ -301,6 +301,26 @@ fn a_kueue_that_reads_no_boosts_is_not_written() {
 }
 
 #[test]
+fn a_gate_that_could_not_be_tried_is_tried_again_in_the_next_round() {
+    let rig = KueueRig::ranked();
+    let mut rounds = rig.running(ORDER);
+    rig.stub.state().faults.webhook_away = true;
+    assert!(!rounds.run().is_ok());
+    rig.stub.state().faults.webhook_away = false;
+    assert_eq!(rounds.round().written, 6);
+}
+
+#[test]
+fn a_boost_of_more_than_32_bits_is_none() {
+    let rig = KueueRig::ranked();
+    let mut odd = workload("physics/odd", "dave", 60, 1);
+    odd["metadata"]["annotations"] = json!({BOOST: i64::MAX.to_string()});
+    rig.stub.state().put("workloads", odd);
+    let outcome = rig.round("");
+    assert_eq!(counts(&outcome, ["eligible", "fixed"]), [6, 1], "{outcome}");
+}
+
+#[test]
 fn queues_in_which_a_boost_would_end_running_workloads_are_left_alone() {
     let rig = KueueRig::ranked();
     let set = |policy: &str, mode: Option<&str>| {

@@ -150,7 +150,11 @@ fn a_watch_that_is_cut_goes_on() {
     rig.stub.state().faults.silent_watches = 3;
     rounds.round();
     assert_eq!((lists(&rig), rig.order()), (3, rig.sequence()));
+    // A connection that is closed says nothing about the version that was reached.
     rig.stub.state().faults.closed_watches = 1;
+    rounds.round();
+    assert_eq!(lists(&rig), 3);
+    rig.stub.state().faults.closed_watches = 3;
     rounds.round();
     assert_eq!(lists(&rig), 4);
 }
@@ -220,6 +224,59 @@ fn the_log_of_runs_outlives_the_connector() {
     let [(_, _, Some(end))] = &rig.kernels()[..] else { panic!("{:?}", rig.kernels()) };
     assert!(*end > start, "{end}");
     assert!(!std::fs::read_to_string(rig.state_dir().join("runs.json")).unwrap().is_empty());
+}
+
+#[test]
+fn runs_are_noted_before_they_are_reported() {
+    let rig = KueueRig::start();
+    let [start, end] = [300, 200].map(ago);
+    let keys = "accounting = \"1h\"";
+    let mut rounds = rig.running(keys);
+    rounds.round();
+    rig.stub.state().put("workloads", workload("chem/a", "alice", 900, 0));
+    rig.stub.state().admit("chem/a", &start);
+    rig.stub.state().finish("chem/a", &end);
+    rounds.round();
+    rig.stub.state().delete("workloads", "chem/a");
+    assert_eq!(rig.kernels(), []);
+    // The connector ends before the next report, and the next one finds the Workload no more.
+    drop(rounds);
+    rig.running(keys).round();
+    assert_eq!(rig.kernels(), [run("alice", &start, Some(&end))]);
+}
+
+#[test]
+fn the_variant_that_was_admitted_has_the_run() {
+    let rig = KueueRig::start();
+    let start = ago(300);
+    let mut parent = workload("chem/parent", "alice", 900, 0);
+    parent["metadata"]["labels"]["kueue.x-k8s.io/concurrent-admission-parent"] = "true".into();
+    {
+        let mut state = rig.stub.state();
+        state.put("workloads", parent);
+        state.put("workloads", workload("chem/variant", "alice", 900, 0));
+        state.admit("chem/variant", &start);
+        state.admit("chem/parent", &start);
+    }
+    rig.round("");
+    assert_eq!(rig.kernels(), [run("alice", &start, None)]);
+}
+
+#[test]
+fn runs_wait_for_the_queues_that_name_their_domain() {
+    let rig = KueueRig::start();
+    let start = ago(300);
+    rig.stub.state().put("workloads", workload("chem/a", "alice", 900, 0));
+    rig.stub.state().admit("chem/a", &start);
+    rig.stub.state().faults.denied.insert("list clusterqueues".to_owned());
+    let mut rounds = rig.running("");
+    let outcome = rounds.run();
+    assert!(outcome.errors.iter().any(|error| error.code == "kubernetes_right"), "{outcome:?}");
+    assert_eq!(rig.kernels(), []);
+    rig.stub.state().faults.denied.clear();
+    rounds.round();
+    let listed = rig.ask(&["kernels", "list", "kubernetes", "-o", "json"]).json();
+    assert_eq!(listed["items"][0]["domain_name"], "science", "{listed}");
 }
 
 #[test]
