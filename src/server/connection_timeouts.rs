@@ -3,10 +3,9 @@
 
 use std::io::{IoSlice, Result};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use axum::http::Version;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, sleep_until};
 
@@ -16,88 +15,46 @@ use super::limits::ConnectionLimits;
 enum Phase {
     /// A head has begun to arrive, or the connection is new.
     Head,
-    /// Handlers work on requests.
+    /// A handler works on a request.
     Handled,
     /// A response is being written, or the next request is awaited.
     Waiting,
 }
 
-struct ConnectionState {
-    phase: Phase,
-    /// The start of the phase, from which its limit counts.
-    since: Instant,
-    /// The number of requests that handlers work on.
-    in_progress: usize,
-    /// True once the client has sent a request of HTTP/2. Its frames are not only heads of requests.
-    is_http2: bool,
-}
-
-/// The phase of one connection.
+/// The phase of one connection, and its start. The limit of the phase counts from there.
 pub struct ConnectionTimeouts {
     limits: ConnectionLimits,
-    state: Mutex<ConnectionState>,
-}
-
-/// A request that a handler works on, until this is dropped.
-pub struct RequestInProgress(Arc<ConnectionTimeouts>);
-
-impl Drop for RequestInProgress {
-    fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.in_progress -= 1;
-        if state.in_progress == 0 {
-            state.begin(Phase::Waiting);
-        }
-    }
-}
-
-impl ConnectionState {
-    fn begin(&mut self, phase: Phase) {
-        (self.phase, self.since) = (phase, Instant::now());
-    }
+    state: Mutex<(Phase, Instant)>,
 }
 
 impl ConnectionTimeouts {
     pub fn new(limits: ConnectionLimits) -> Arc<Self> {
-        let state = ConnectionState { phase: Phase::Head, since: Instant::now(), in_progress: 0, is_http2: false };
-        Arc::new(Self { limits, state: Mutex::new(state) })
+        Arc::new(Self { limits, state: Mutex::new((Phase::Head, Instant::now())) })
     }
 
-    fn lock(&self) -> MutexGuard<'_, ConnectionState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Call this when the whole head of a request has arrived.
+    pub fn note_handled(&self) {
+        self.change(|_| Some(Phase::Handled));
     }
 
-    /// Notes that the whole head of a request has arrived.
-    pub fn begin_request(self: &Arc<Self>, version: Version) -> RequestInProgress {
-        let mut state = self.lock();
-        state.in_progress += 1;
-        state.is_http2 = version == Version::HTTP_2;
-        state.begin(Phase::Handled);
-        RequestInProgress(Arc::clone(self))
+    /// Call this when the handler has returned a response.
+    pub fn note_answer(&self) {
+        self.change(|_| Some(Phase::Waiting));
     }
 
-    /// Notes that bytes were read from the client.
-    fn note_read(&self) {
-        let mut state = self.lock();
-        if state.phase == Phase::Waiting {
-            let next = if state.is_http2 { Phase::Waiting } else { Phase::Head };
-            state.begin(next);
-        }
-    }
-
-    /// Notes that bytes were written to the client.
-    fn note_write(&self) {
-        let mut state = self.lock();
-        if state.phase == Phase::Waiting {
-            state.begin(Phase::Waiting);
+    /// Restarts the clock if `next` returns a phase, even if it is the current one.
+    fn change(&self, next: impl FnOnce(Phase) -> Option<Phase>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(phase) = next(state.0) {
+            *state = (phase, Instant::now());
         }
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let state = self.lock();
-        match state.phase {
-            Phase::Head => Some(state.since + self.limits.head),
-            Phase::Waiting => Some(state.since + self.limits.idle),
+        let (phase, since) = *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match phase {
+            Phase::Head => Some(since + self.limits.head),
+            Phase::Waiting => Some(since + self.limits.idle),
             Phase::Handled => None,
         }
     }
@@ -131,7 +88,7 @@ impl<S> TimedStream<S> {
 
     fn note_write(&self, written: &Poll<Result<usize>>) {
         if matches!(written, Poll::Ready(Ok(_))) {
-            self.pace.note_write();
+            self.pace.change(|phase| (phase == Phase::Waiting).then_some(Phase::Waiting));
         }
     }
 }
@@ -141,7 +98,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for TimedStream<S> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
         if buffer.filled().len() > before {
-            self.pace.note_read();
+            self.pace.change(|phase| (phase == Phase::Waiting).then_some(Phase::Head));
         }
         read
     }

@@ -1,5 +1,4 @@
-//! Connections: their number, their time limits, and their end at a shutdown. A client speaks HTTP/1.1, or HTTP/2 without an
-//! upgrade, which a proxy may prefer.
+//! Connections: their number, their time limits, and their end at a shutdown.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -7,14 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{HeaderValue, Request, Response, StatusCode, header};
+use axum::http::{Request, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::serve::Listener;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto;
+use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
@@ -69,7 +67,7 @@ pub async fn serve_router(
     }
 }
 
-/// Answers the requests of one connection: one after the other, or with HTTP/2 several at a time.
+/// Answers the requests of one connection, one after the other.
 async fn answer_requests(
     stream: TcpStream,
     door: StartupRouter,
@@ -78,20 +76,18 @@ async fn answer_requests(
     _permit: OwnedSemaphorePermit,
 ) {
     let pace = ConnectionTimeouts::new(limits);
-    let io = TokioIo::new(TimedStream::new(stream, Arc::clone(&pace)));
-    let of_requests = Arc::clone(&pace);
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        let handled = of_requests.begin_request(request.version());
-        name_host(&mut request);
-        let answering = request_runtime::answer(door.router().clone(), request.map(Body::new));
+    let service = service_fn(|request: Request<Incoming>| {
+        pace.note_handled();
+        let (answering, pace) =
+            (request_runtime::answer(door.router().clone(), request.map(Body::new)), Arc::clone(&pace));
         async move {
             let answer = answering.await;
-            drop(handled);
+            pace.note_answer();
             Ok::<_, Infallible>(answer)
         }
     });
-    let protocols = auto::Builder::new(TokioExecutor::new());
-    let mut connection = pin!(protocols.serve_connection(io, service));
+    let io = TokioIo::new(TimedStream::new(stream, Arc::clone(&pace)));
+    let mut connection = pin!(http1::Builder::new().serve_connection(io, service));
     let mut overdue = pin!(pace.overdue());
     let mut stopping = false;
     loop {
@@ -114,14 +110,6 @@ async fn answer_requests(
     }
 }
 
-/// Gives a request of HTTP/2, which names its host in `:authority`, the header `Host` that requests of HTTP/1.1 have.
-fn name_host(request: &mut Request<Incoming>) {
-    let authority = request.uri().authority().filter(|_| !request.headers().contains_key(header::HOST));
-    if let Some(host) = authority.and_then(|host| HeaderValue::from_str(host.as_str()).ok()) {
-        request.headers_mut().insert(header::HOST, host);
-    }
-}
-
 /// Answers any request of a connection beyond the limit with 503 (`too_many_connections`).
 async fn refuse_connection(stream: TcpStream, most: usize, _permit: OwnedSemaphorePermit) {
     tracing::warn!(most, "there are too many connections");
@@ -136,6 +124,6 @@ fn too_many() -> Response<Body> {
     let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_connections", detail);
     let mut response = problem::finish(problem.retry_soon().into_response(), &random::dated_name());
     layers::set_security_headers("", response.headers_mut());
-    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
     response
 }

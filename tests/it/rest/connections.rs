@@ -3,13 +3,8 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use axum::body::Bytes;
-use axum::http::{Method, Request, StatusCode, header};
 use fairshared::rest::RequestLimits;
 use fairshared::server::{self, ConnectionLimits, ServerApp, StartupRouter};
-use http_body_util::{BodyExt, Empty};
-use hyper::client::conn::http2;
-use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -145,75 +140,6 @@ async fn a_connection_too_many_is_told_so() {
     while ask().await.unwrap().status() != 200 {
         assert!(start.elapsed() < PATIENCE);
     }
-}
-
-/// A connection of HTTP/2, by which several requests may be sent at once.
-async fn connect_http2(listening: &Listening) -> http2::SendRequest<Empty<Bytes>> {
-    let io = TokioIo::new(listening.connect().await);
-    let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await.unwrap();
-    tokio::spawn(connection);
-    sender
-}
-
-/// The request of HTTP/2 for a path.
-fn http2_request(path: &str) -> Request<Empty<Bytes>> {
-    Request::get(format!("http://cluster.example{path}")).body(Empty::new()).unwrap()
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_may_speak_http_2() {
-    let limits = ConnectionLimits { head: SOON, idle: PATIENCE, ..ConnectionLimits::default() };
-    let listening = Listening::with(limits).await;
-    let mut sender = connect_http2(&listening).await;
-    let (first, second) =
-        (sender.send_request(http2_request("/healthz")), sender.send_request(http2_request("/readyz")));
-    let (first, second) = tokio::join!(first, second);
-    assert_eq!((first.unwrap().status(), second.unwrap().status()), (StatusCode::OK, StatusCode::OK));
-    // Frames that are not heads of requests, such as the client's windows, do not count as a head that does not end.
-    let file = sender.send_request(http2_request("/docs/swagger-ui-bundle.js")).await.unwrap();
-    let mut body = file.into_body();
-    let (start, mut length) = (Instant::now(), 0);
-    while let Some(frame) = body.frame().await {
-        length += frame.unwrap().into_data().map_or(0, |data| data.len());
-        if start.elapsed() < 2 * SOON {
-            // A client that reads slowly, which is the case that is tried.
-            tokio::time::sleep(SOON / 20).await;
-        }
-    }
-    assert!(length > 1_000_000, "{length}");
-    assert_eq!(sender.send_request(http2_request("/healthz")).await.unwrap().status(), StatusCode::OK);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_idle_connection_of_http_2_is_closed() {
-    let limits = ConnectionLimits { head: PATIENCE, idle: SOON, ..ConnectionLimits::default() };
-    let listening = Listening::with(limits).await;
-    let io = TokioIo::new(listening.connect().await);
-    let (mut sender, connection) = http2::handshake(TokioExecutor::new(), io).await.unwrap();
-    let connection = tokio::spawn(connection);
-    assert_eq!(sender.send_request(http2_request("/healthz")).await.unwrap().status(), StatusCode::OK);
-    // The way it ends does not matter.
-    let _ = tokio::time::timeout(PATIENCE, connection).await.expect("the connection stays open");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_by_http_2_is_one_of_this_server() {
-    let listening = Listening::with(ConnectionLimits::default()).await;
-    let mut sender = connect_http2(&listening).await;
-    let mut ask = async |origin: &str| {
-        let mut request = http2_request("/graphql");
-        *request.method_mut() = Method::POST;
-        let headers = request.headers_mut();
-        headers.insert(header::COOKIE, "fairshared_session=unknown".parse().unwrap());
-        headers.insert(header::ORIGIN, origin.parse().unwrap());
-        headers.insert(header::CONTENT_TYPE, "application/json".parse().unwrap());
-        headers.insert("x-fairshared-csrf", "1".parse().unwrap());
-        let answer = sender.send_request(request).await.unwrap();
-        let body = answer.into_body().collect().await.unwrap().to_bytes();
-        serde_json::from_slice::<serde_json::Value>(&body).unwrap()["code"].clone()
-    };
-    assert_eq!(ask("http://cluster.example").await, "unknown_session");
-    assert_eq!(ask("http://elsewhere.example").await, "forbidden");
 }
 
 /// The head of a stream of kernels.
