@@ -37,7 +37,7 @@ pub use key_limits::KeyQuotas;
 pub use limits::ConnectionLimits;
 pub use startup_router::StartupRouter;
 
-use self::access::AccessGate;
+use self::access::AccessCheck;
 use self::authenticators::authenticators;
 use self::key_limits::KeyLimits;
 use crate::graphql;
@@ -79,7 +79,7 @@ pub fn router(app: ServerApp) -> Router {
     let ServerApp { service, jobs, limits, key_quotas, site, cors_origins } = app;
     let key_limits = Arc::new(KeyLimits::new(key_quotas));
     let authenticators = authenticators(&service, site.clone());
-    let gate = AccessGate { service: Arc::clone(&service), authenticators, key_limits };
+    let access_check = AccessCheck { service: Arc::clone(&service), authenticators, key_limits };
     rest::metrics::describe();
     let docs = SwaggerUi::new("/docs").config(Config::from(DOCUMENT_PATH));
     let graphql = graphql::router(graphql::schema(Arc::clone(&service), Arc::clone(&jobs)), Arc::clone(&service))
@@ -94,7 +94,7 @@ pub fn router(app: ServerApp) -> Router {
         // to read why its key was refused.
         .option_layer(cors::layer(&cors_origins))
         .layer(CatchPanicLayer::custom(layers::panic_response))
-        .layer(from_fn_with_state(gate, access::check_access))
+        .layer(from_fn_with_state(access_check, access::check_access))
         .layer(from_fn(encodings::refuse_encoded_bodies))
         .layer(from_fn_with_state(Arc::clone(&service), new_groups::look_for_new_groups))
         .layer(from_fn_with_state(Arc::clone(&service), slot_name_sources::count_slot_names));

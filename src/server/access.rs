@@ -38,7 +38,7 @@ pub const DATA_AGE: HeaderName = HeaderName::from_static("x-data-age");
 
 /// The state that the check of requests needs.
 #[derive(Clone)]
-pub struct AccessGate {
+pub struct AccessCheck {
     pub service: Arc<Service>,
     /// The ways to prove an identity. The first one that finds its proof in a request decides.
     pub authenticators: Arc<[Box<dyn Authenticator>]>,
@@ -65,7 +65,7 @@ struct AdmittedRequest {
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-impl AccessGate {
+impl AccessCheck {
     /// The way to prove an identity that a request uses, and what it sends as proof.
     fn proof<'a>(&'a self, request: &'a Request) -> Result<(&'a dyn Authenticator, &'a str), Error> {
         for authenticator in &*self.authenticators {
@@ -78,7 +78,7 @@ impl AccessGate {
     }
 
     /// Gives the request its caller and an account of its body. Refuses it if the key has exceeded its limits.
-    fn let_in(&self, request: &mut Request, principal: Principal) -> Result<AdmittedRequest, Problem> {
+    fn admit_request(&self, request: &mut Request, principal: Principal) -> Result<AdmittedRequest, Problem> {
         let caller = Caller { principal, request_id: request_id(request) };
         let is_urgent = is_urgent(request.method(), request.uri().path());
         let permit = if is_urgent { None } else { self.key_limits.admit(&caller)? };
@@ -101,16 +101,16 @@ impl AccessGate {
 }
 
 /// Adds the caller to each request, or refuses the request.
-pub async fn check_access(State(gate): State<AccessGate>, mut request: Request, next: Next) -> Response {
+pub async fn check_access(State(check): State<AccessCheck>, mut request: Request, next: Next) -> Response {
     if is_open(&request) {
         return next.run(request).await;
     }
-    let principal = match gate.proof(&request) {
+    let principal = match check.proof(&request) {
         Ok((authenticator, proof)) => authenticator.authenticate(proof).await,
         Err(error) => Err(error),
     };
-    match principal.map_err(Problem::from).and_then(|principal| gate.let_in(&mut request, principal)) {
-        Ok(admitted) => gate.finish(&admitted, next.run(request).await),
+    match principal.map_err(Problem::from).and_then(|principal| check.admit_request(&mut request, principal)) {
+        Ok(admitted) => check.finish(&admitted, next.run(request).await),
         Err(problem) => problem.into_response(),
     }
 }

@@ -94,11 +94,11 @@ fn unknown_format(detail: String) -> RoundFault {
     RoundFault::new("unknown_format", detail)
 }
 
-/// The ids of all jobs that slurmctld lists. Runs are reported even if these cannot be read.
-async fn list_jobs() -> Option<BTreeSet<String>> {
-    let text = programs::read(squeue::PROGRAM, &squeue::ARGS).await.ok()?;
-    let jobs = squeue::read_jobs(&text).ok()?;
-    Some(jobs.into_iter().map(|job| job.id.to_string()).collect())
+/// The ids of the jobs that slurmctld lists as having nodes, or as ending.
+async fn list_jobs() -> Result<BTreeSet<String>, RoundFault> {
+    let jobs = squeue::read_jobs(&programs::read(squeue::PROGRAM, &squeue::ARGS).await?)?;
+    let run = jobs.into_iter().filter(|job| job.stage != JobStage::Pending);
+    Ok(run.map(|job| job.id.to_string()).collect())
 }
 
 /// The settings of Slurm that forbid to write.
@@ -295,7 +295,12 @@ impl SchedulerConnector for SlurmConnector {
     async fn read_kernels(&mut self, since: Option<Timestamp>) -> Result<KernelReading, RoundFault> {
         let now = SystemClock.now();
         let backlog = sacct::read_backlog(&programs::read(sacct::QUEUE_PROGRAM, &[]).await?)?;
-        let listed_jobs = if backlog == 0 { list_jobs().await } else { None };
+        // Runs are reported even if a part of what is known of them cannot be read.
+        let mut unreadable = Vec::new();
+        let listed_jobs = match backlog {
+            0 => list_jobs().await.map_err(|fault| unreadable.push(fault)).ok(),
+            _ => None,
+        };
         let window_start = sacct::window_start(since.unwrap_or_else(|| first_reading(now)));
         let args = sacct::run_args(&self.config.cluster, window_start);
         let text = programs::read(sacct::PROGRAM, &borrowed(&args)).await?;
@@ -307,7 +312,12 @@ impl SchedulerConnector for SlurmConnector {
         let mut reported = ReportedRuns::load(folder).map_err(disk_fault)?;
         let moment = ReadingMoment { now, window_start, delivered_until: since, listed_jobs: listed_jobs.as_ref() };
         let missing: Vec<String> = reported.missing_jobs(&converted.runs, moment).into_iter().collect();
-        let records = self.look_up(&missing).await?;
+        let records = self.look_up(&missing).await.unwrap_or_else(|fault| {
+            unreadable.push(fault);
+            // Nothing is decided about a job with a row that could not be read.
+            let unread = || JobRecords { unreadable_rows: 1, ..JobRecords::default() };
+            missing.iter().map(|job| (job.clone(), unread())).collect()
+        });
         let lines = reported.note(converted.runs, &records, moment);
         // The runs are on disk before they are reported. A reading that is too large for the spool is not reported, and must not fill
         // the disk in another file.
@@ -315,8 +325,7 @@ impl SchedulerConnector for SlurmConnector {
             reported.save(folder).map_err(disk_fault)?;
         }
 
-        let unreadable =
-            converted.reasons.into_iter().map(|reason| RoundFault::new("unreadable_row", reason)).collect();
+        unreadable.extend(converted.reasons.into_iter().map(|reason| RoundFault::new("unreadable_row", reason)));
         // While slurmdbd is behind, the next reading begins where this one did.
         let complete_until = (backlog == 0).then_some(now);
         let reports = SpooledReports { complete_until, lines };

@@ -9,8 +9,8 @@
 //! - The accounting has it, with an end that it has learned late: the end is reported.
 //! - The accounting has the job, and no such run: the run never was. It is taken back, so that it ends at its start and has used
 //!   nothing.
-//! - The accounting does not have the job any more, or has it as running while slurmctld does not know it: after [`LOST_MICROS`] the
-//!   run ends when slurmctld listed it last. If the accounting learns of an end later, that one counts.
+//! - The accounting does not have the job any more, or has it as running while slurmctld does not know it: after [`LOST_MICROS`] a
+//!   run that slurmctld had listed ends when it listed it last. If the accounting learns of an end later, that one counts.
 //!
 //! Invariants:
 //! - A run is on disk before it is reported, and stays there until the server has its end, so that a process that is killed forgets
@@ -122,10 +122,12 @@ impl ReportedRuns {
         records: &BTreeMap<String, JobRecords>,
         moment: ReadingMoment,
     ) -> Vec<u8> {
+        // A clock that was set back must not make a new report look like one that the server has.
+        let noted_at = moment.delivered_until.map_or(moment.now, |until| moment.now.max(until.plus_micros(1)));
         let mut listed: BTreeSet<RunKey> = BTreeSet::new();
         for run in longest_runs(reading).into_values() {
             listed.insert((run.job.clone(), run.started_at));
-            self.note_run(run, moment.now);
+            self.note_run(run, noted_at);
         }
         let missing: Vec<RunKey> = self
             .0
@@ -134,9 +136,9 @@ impl ReportedRuns {
             .map(|(key, _)| key.clone())
             .collect();
         for key in missing {
-            self.note_missing(&key, records.get(&key.0), moment.now);
+            self.note_missing(&key, records.get(&key.0), noted_at);
         }
-        self.note_lost(moment);
+        self.note_lost(moment, noted_at);
         let mut lines = Vec::new();
         for (_, run) in self.0.iter().filter(|(key, run)| listed.contains(*key) || run.is_waiting(moment)) {
             lines.extend_from_slice(run.line.as_bytes());
@@ -198,7 +200,7 @@ impl ReportedRuns {
     }
 
     /// Ends the runs that slurmctld has not listed for long.
-    fn note_lost(&mut self, moment: ReadingMoment) {
+    fn note_lost(&mut self, moment: ReadingMoment, noted_at: Timestamp) {
         let now = moment.now;
         let Some(jobs) = moment.listed_jobs else {
             for run in self.running() {
@@ -216,8 +218,10 @@ impl ReportedRuns {
                 run.missing_since.get_or_insert(now);
             }
         }
+        // A run that slurmctld never listed may be one that it does not show to the connector.
         let is_lost = |run: &&mut ReportedRun| {
-            run.missing_since.is_some_and(|since| now.micros() - since.micros() >= LOST_MICROS)
+            run.listed_at.is_some()
+                && run.missing_since.is_some_and(|since| now.micros() - since.micros() >= LOST_MICROS)
         };
         let lost = self.running().filter(is_lost);
         if 2 * listed < all {
@@ -237,7 +241,7 @@ impl ReportedRuns {
                 "the accounting has a job as running that slurmctld does not know: `sacctmgr show runawayjobs`"
             );
             let end = run.listed_at.unwrap_or(run.started_at).max(run.started_at);
-            run.end_by_us(RunState::Lost, end, now);
+            run.end_by_us(RunState::Lost, end, noted_at);
         }
     }
 }

@@ -34,8 +34,8 @@ pub fn run_args(cluster: &str, start: Timestamp) -> Vec<String> {
     reading_args(cluster, own)
 }
 
-/// The arguments that list all runs of some jobs, whenever they ran. The id of a task of an array or of a component is that of its
-/// record.
+/// The arguments that list all runs of some jobs, whenever they ran. Tasks of arrays and components of heterogeneous jobs have the ids of
+/// their own records (`JobIDRaw`).
 pub fn job_args(cluster: &str, jobs: &[String]) -> Vec<String> {
     reading_args(cluster, [format!("--jobs={}", jobs.join(","))])
 }

@@ -1,6 +1,6 @@
-//! The roles of API keys, and of all who may ask.
+//! The roles of principals.
 
-/// The rights of a key.
+/// The rights of a principal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Everything.

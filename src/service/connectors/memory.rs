@@ -91,6 +91,11 @@ impl ComparisonMemory {
         Some(found.clone())
     }
 
+    /// Forgets the comparisons of a group.
+    pub fn forget(&self, group: GroupKey) {
+        self.lock().retain(|one| one.group != group);
+    }
+
     /// Lets a comparison be found again that was claimed, but not stored.
     pub fn give_back(&self, id: Uuid) {
         for one in self.lock().iter_mut().filter(|one| one.id == id) {

@@ -237,11 +237,6 @@ impl Service {
         if store::connectors::find(db, &group.name, &cluster).await?.is_none() {
             return Err(missing());
         }
-        if store::connectors::count(db, &group.name).await? == 1 {
-            // Many days go in steps. Those of rounds that come meanwhile go with the connector.
-            store::day_rows::purge::<ShadowOwnerDay>(db, group.key.0, Day::MAX).await?;
-            store::day_rows::purge::<store::shadow_reports::ShadowDay>(db, group.key.0, Day::MAX).await?;
-        }
         let tx = self.store().begin().await?;
         // The lock keeps reports of rounds of the group apart from this.
         if !store::groups::prevent_deletion(&tx, &group.name).await? {
@@ -250,13 +245,17 @@ impl Service {
         let known = store::connectors::find(&tx, &group.name, &cluster).await?;
         let Some(known) = known else { return Err(missing()) };
         store::connectors::remove(&tx, &group.name, &cluster).await?;
-        if store::connectors::count(&tx, &group.name).await? == 0 {
+        let is_last = store::connectors::count(&tx, &group.name).await? == 0;
+        if is_last {
             store::shadow_reports::remove(&tx, group.key).await?;
         }
         let before = Some(audited_facts(&known));
         let change = AuditedChange { action: "connector.delete", target: cluster.clone(), before, after: None, reason };
         audit::write(&tx, caller, change, Some(&group.name), now).await?;
         tx.commit().await.map_err(StoreError::from)?;
+        if is_last {
+            self.comparisons.forget(group.key);
+        }
         Ok(())
     }
 

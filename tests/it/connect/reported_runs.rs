@@ -246,6 +246,28 @@ fn an_end_that_the_accounting_learns_late_is_reported() {
 }
 
 #[test]
+fn a_clock_that_is_set_back_hides_no_run_that_is_taken_back() {
+    let start = BEGIN - 300;
+    let mut story = AccountingStory::new(vec![AccountingRow::new(7, "RUNNING", start, None)]);
+    story.deliver();
+    story.deliver();
+    story.rows = vec![AccountingRow::new(7, "RUNNING", start + 5, None)];
+    story.now -= 3 * MINUTE;
+    assert_eq!(story.report(), [run(7, start, start), run(7, start + 5, None)]);
+}
+
+#[test]
+fn a_run_that_slurmctld_never_listed_goes_on() {
+    let start = BEGIN - 300;
+    let jobs = [7, 8, 9];
+    let mut story = AccountingStory::new(jobs.map(|job| AccountingRow::new(job, "RUNNING", start, None)).into());
+    story.listed = Some(vec![8, 9]);
+    for _ in 0..15 {
+        assert_eq!(story.deliver(), jobs.map(|job| run(job, start, None)));
+    }
+}
+
+#[test]
 fn a_job_that_slurmctld_has_lost_ends_when_it_was_listed_last() {
     let start = BEGIN - 300;
     let jobs = [7, 8, 9];
