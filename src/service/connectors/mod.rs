@@ -32,7 +32,7 @@ use super::sequence::agreement::{OrderComparison, OwnerGain};
 use super::work::run_to_completion;
 use super::{Caller, Error, Result, Service};
 use crate::domain::connectors::{ConnectorKind, ConnectorMode};
-use crate::domain::time::{Day, Timestamp};
+use crate::domain::time::Timestamp;
 use crate::store::connectors::StoredConnector;
 use crate::store::shadow_reports::{ShadowComparison, ShadowOwnerDay};
 use crate::store::{self, StoreError, Tx};
