@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::server::AgentReport;
-use super::state_file::replace_file;
+use super::state_file::{read_file, replace_file};
 use crate::domain::time::{MICROS_PER_DAY, Timestamp};
 
 const MEMORY_FILE: &str = "machines.json";
@@ -29,15 +29,24 @@ pub struct AgentMemory(BTreeMap<String, KnownMachine>);
 impl AgentMemory {
     /// Reads the memory; an empty one if there is no file.
     pub fn load(folder: &Path) -> io::Result<Self> {
-        match std::fs::read(folder.join(MEMORY_FILE)) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => Err(error),
-        }
+        read_file(&folder.join(MEMORY_FILE))
     }
 
     pub fn save(&self, folder: &Path) -> io::Result<()> {
         replace_file(&folder.join(MEMORY_FILE), &serde_json::to_vec(self)?)
+    }
+
+    /// [`AgentMemory::note`] for the memory in a folder.
+    pub fn note_in(
+        folder: &Path,
+        reading: Vec<AgentReport>,
+        max_missing_micros: i64,
+        now: Timestamp,
+    ) -> io::Result<Vec<AgentReport>> {
+        let mut memory = Self::load(folder)?;
+        let agents = memory.note(reading, max_missing_micros, now);
+        memory.save(folder)?;
+        Ok(agents)
     }
 
     /// Notes the machines of a reading. Returns them as agents, and with them those that have been missing for more than

@@ -2,10 +2,12 @@
 //!
 //! The table of a scheduler lists the keys with texts and defaults of its own, and reads those that are its alone.
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::fault::RoundFault;
 use super::outcome::WriteMode;
 use super::round::RoundSettings;
 use super::setting_values::{SettingEntry, parse_duration, parse_mode, parse_number, parse_text};
@@ -92,6 +94,11 @@ impl CommonSettings {
     /// The resource group that a cluster reports to.
     pub fn group_of(&self, cluster: &str) -> String {
         self.resource_group.clone().unwrap_or_else(|| cluster.to_owned())
+    }
+
+    /// The fault of a folder that cannot be used.
+    pub fn state_dir_fault(&self, error: &io::Error) -> RoundFault {
+        RoundFault::new("state_dir", format!("cannot use {}: {error}", self.state_dir.display()))
     }
 
     /// The bytes that reports may take while they wait for the server.

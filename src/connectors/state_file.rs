@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::time::Timestamp;
@@ -28,16 +29,21 @@ pub struct ConnectorState {
 impl ConnectorState {
     /// Reads the state; that of a new connector if there is no file.
     pub fn load(folder: &Path) -> io::Result<Self> {
-        match std::fs::read(folder.join(STATE_FILE)) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => Err(error),
-        }
+        read_file(&folder.join(STATE_FILE))
     }
 
     /// Replaces the file as a whole, so that a process that is killed leaves the old state or the new one.
     pub fn save(&self, folder: &Path) -> io::Result<()> {
         replace_file(&folder.join(STATE_FILE), &serde_json::to_vec(self)?)
+    }
+}
+
+/// Reads a file of JSON; the default if there is none.
+pub fn read_file<T: Default + DeserializeOwned>(path: &Path) -> io::Result<T> {
+    match std::fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(T::default()),
+        Err(error) => Err(error),
     }
 }
 

@@ -252,13 +252,9 @@ impl SchedulerConnector for HtCondorConnector {
         let args = ["-json", "-attributes", &attribute_list(names)];
         let ads = read_ads(programs::STATUS, &programs::read(programs::STATUS, &args).await?)?;
         let read = read_machines(&ads, &self.resources)?;
-        let folder = &self.settings.common.state_dir;
-        let disk_fault =
-            |error: std::io::Error| RoundFault::new("state_dir", format!("cannot use {}: {error}", folder.display()));
-        let mut memory = AgentMemory::load(folder).map_err(disk_fault)?;
-        let agents = memory.note(read, MAX_MISSING_MICROS, SystemClock.now());
-        memory.save(folder).map_err(disk_fault)?;
-        Ok(agents)
+        let common = &self.settings.common;
+        AgentMemory::note_in(&common.state_dir, read, MAX_MISSING_MICROS, SystemClock.now())
+            .map_err(|error| common.state_dir_fault(&error))
     }
 
     async fn read_setup(&mut self) -> Result<(), RoundFault> {

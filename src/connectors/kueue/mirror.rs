@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
 use super::cluster::{API_SERVER_AWAY, KueueCluster, RequestFailure};
-use super::objects::{ClusterObject, object_key};
+use super::objects::{ClusterObject, object_key, objects_by_key};
 use crate::connectors::fault::RoundFault;
 
 /// The length of a watch in seconds. The API server sends a bookmark two seconds before the end.
@@ -102,7 +102,7 @@ where
             listed => listed,
         };
         let (objects, version) = listed.map_err(RequestFailure::into_fault)?;
-        self.objects = objects.into_iter().map(|object| (object_key(&object.metadata), object)).collect();
+        self.objects = objects_by_key(objects);
         self.version = Some(version).filter(|version| !version.is_empty());
         self.changes.push(MirrorChange::Listed);
         self.is_listed = true;

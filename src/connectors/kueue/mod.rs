@@ -61,7 +61,7 @@ pub struct KueueConnector {
     local_queues: ResourceMirror<LocalQueue>,
     cluster_queues: ResourceMirror<ClusterQueue>,
     runs: RunLog,
-    /// True if this round has read the objects already.
+    /// True if the reading of the runs has read the objects for the queue as well.
     is_fresh: bool,
     /// The feature gate of the boost; `None` until it was tried.
     gate: Option<BoostGate>,
@@ -78,7 +78,8 @@ enum BoostWrite {
 impl KueueConnector {
     /// Connects to the cluster, and reads the runs that were noted before.
     pub async fn start(settings: KueueSettings, write_run: RunWriter) -> Result<Self, RoundFault> {
-        let runs = RunLog::load(&settings.common.state_dir).map_err(|error| disk_fault(&settings, &error))?;
+        let common = &settings.common;
+        let runs = RunLog::load(&common.state_dir).map_err(|error| common.state_dir_fault(&error))?;
         let cluster = KueueCluster::connect(&settings).await?;
         Ok(Self {
             mapping: QuantityMapping::new(settings.resources.clone()),
@@ -123,11 +124,10 @@ impl KueueConnector {
         let (workloads, now) = (&self.workloads.objects, SystemClock.now());
         self.runs.note_reading(changes, workloads, directory, &self.mapping, read.is_ok(), now);
         if has_changes {
-            self.runs.save(&self.settings.common.state_dir).map_err(|error| disk_fault(&self.settings, &error))?;
+            let common = &self.settings.common;
+            self.runs.save(&common.state_dir).map_err(|error| common.state_dir_fault(&error))?;
         }
-        read?;
-        self.is_fresh = true;
-        Ok(())
+        read
     }
 
     fn directory(&self) -> QueueDirectory<'_> {
@@ -238,10 +238,6 @@ impl KueueConnector {
     }
 }
 
-fn disk_fault(settings: &KueueSettings, error: &std::io::Error) -> RoundFault {
-    RoundFault::new("state_dir", format!("cannot use {}: {error}", settings.common.state_dir.display()))
-}
-
 /// A Workload on which it can be tried whether Kueue reads the boost.
 pub fn gate_candidate(workloads: &BTreeMap<String, KueueWorkload>) -> Option<&KueueWorkload> {
     let unfinished = || workloads.values().filter(|workload| !workload.is_finished());
@@ -268,7 +264,6 @@ impl SchedulerConnector for KueueConnector {
     async fn read_queue(&mut self, written: &BTreeMap<String, i64>) -> Result<KueueQueue, RoundFault> {
         if !std::mem::take(&mut self.is_fresh) {
             self.refresh().await?;
-            self.is_fresh = false;
         }
         if self.settings.common.mode != WriteMode::Shadow {
             self.try_gate().await;
@@ -278,9 +273,8 @@ impl SchedulerConnector for KueueConnector {
     }
 
     async fn read_kernels(&mut self, since: Option<Timestamp>) -> Result<KernelReading, RoundFault> {
-        if !self.is_fresh {
-            self.refresh().await?;
-        }
+        self.refresh().await?;
+        self.is_fresh = true;
         let Self { runs, settings, resource_group, write_run, .. } = self;
         let mut reading = KernelReading {
             reports: SpooledReports { complete_until: runs.read_at(), lines: Vec::new() },
@@ -292,7 +286,7 @@ impl SchedulerConnector for KueueConnector {
                 reading.note_unreadable(format!("the run of {}: {reason}", run.job));
             }
         }
-        runs.save(&settings.common.state_dir).map_err(|error| disk_fault(settings, &error))?;
+        runs.save(&settings.common.state_dir).map_err(|error| settings.common.state_dir_fault(&error))?;
         Ok(reading)
     }
 
@@ -302,11 +296,9 @@ impl SchedulerConnector for KueueConnector {
         let (nodes, _) = nodes.map_err(RequestFailure::into_fault)?;
         let (flavors, _) = flavors.map_err(RequestFailure::into_fault)?;
         let read = nodes::agents(&nodes, &flavors, &self.mapping);
-        let folder = &self.settings.common.state_dir;
-        let mut memory = AgentMemory::load(folder).map_err(|error| disk_fault(&self.settings, &error))?;
-        let agents = memory.note(read, MAX_MISSING_MICROS, SystemClock.now());
-        memory.save(folder).map_err(|error| disk_fault(&self.settings, &error))?;
-        Ok(agents)
+        let common = &self.settings.common;
+        AgentMemory::note_in(&common.state_dir, read, MAX_MISSING_MICROS, SystemClock.now())
+            .map_err(|error| common.state_dir_fault(&error))
     }
 
     /// Lets the next reading of the queue try again whether Kueue reads the boost, and finds the version of Kueue's API, which an upgrade
@@ -367,10 +359,7 @@ impl SchedulerConnector for KueueConnector {
         result.written = written.len() as u64;
         if !written.is_empty() {
             match self.refresh().await {
-                Ok(()) => {
-                    self.is_fresh = false;
-                    result.read_back_differs = self.differing(&written);
-                }
+                Ok(()) => result.read_back_differs = self.differing(&written),
                 Err(fault) => result.faults.push(fault),
             }
         }

@@ -237,6 +237,11 @@ pub fn object_key(metadata: &ObjectMeta) -> String {
     }
 }
 
+/// The objects of one kind by namespace and name.
+pub fn objects_by_key<P, U>(objects: Vec<ClusterObject<P, U>>) -> BTreeMap<String, ClusterObject<P, U>> {
+    objects.into_iter().map(|object| (object_key(&object.metadata), object)).collect()
+}
+
 /// The value of an annotation; `None` if there is none.
 fn annotation<'m>(metadata: &'m ObjectMeta, key: &str) -> Option<&'m str> {
     metadata.annotations.as_ref()?.get(key).map(String::as_str)

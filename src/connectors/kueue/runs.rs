@@ -16,7 +16,7 @@ use super::objects::{KueueWorkload, WorkloadFacts, timestamp};
 use super::owners::QueueDirectory;
 use crate::connectors::accounting_window::{OVERLAP_MICROS, first_reading};
 use crate::connectors::scheduler_run::SchedulerRun;
-use crate::connectors::state_file::replace_file;
+use crate::connectors::state_file::{read_file, replace_file};
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
 const RUNS_FILE: &str = "runs.json";
@@ -64,11 +64,7 @@ fn past_seconds(workload: &KueueWorkload) -> i64 {
 impl RunLog {
     /// Reads the log; an empty one if there is no file.
     pub fn load(folder: &Path) -> io::Result<Self> {
-        match std::fs::read(folder.join(RUNS_FILE)) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => Err(error),
-        }
+        read_file(&folder.join(RUNS_FILE))
     }
 
     pub fn save(&self, folder: &Path) -> io::Result<()> {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::amounts::QuantityMapping;
 use super::boosts::class_room;
 use super::cluster::{API_GROUP, API_VERSIONS, BoostGate, KueueCluster, NeededRight, RequestFailure};
-use super::objects::{ClusterObject, ClusterQueue, KueueWorkload, LocalQueue, WorkloadFacts, object_key};
+use super::objects::{ClusterQueue, KueueWorkload, LocalQueue, WorkloadFacts, objects_by_key};
 use super::owners::{OrderObstacle, QueueDirectory, preempts_by_priority};
 use super::settings::KueueSettings;
 use super::{gate_candidate, gate_obstacle, nodes};
@@ -124,19 +124,14 @@ async fn check_rights(cluster: &KueueCluster) -> SetupCheck {
     SetupCheck::failed(NAME, format!("these rights are missing: {}", missing.join(", ")), RIGHTS_FIX)
 }
 
-/// The objects of one kind by namespace and name.
-fn by_key<P, U>(objects: Vec<ClusterObject<P, U>>) -> BTreeMap<String, ClusterObject<P, U>> {
-    objects.into_iter().map(|object| (object_key(&object.metadata), object)).collect()
-}
-
 async fn check_objects(report: &mut KueueReport, settings: &KueueSettings, cluster: &KueueCluster) {
     let (workloads, locals, clusters) = (cluster.workloads(), cluster.local_queues(), cluster.cluster_queues());
     let read = async {
-        let workloads = by_key(cluster.list(&workloads).await?.0);
+        let workloads = objects_by_key(cluster.list(&workloads).await?.0);
         Ok::<_, RequestFailure>((
             workloads,
-            by_key(cluster.list(&locals).await?.0),
-            by_key(cluster.list(&clusters).await?.0),
+            objects_by_key(cluster.list(&locals).await?.0),
+            objects_by_key(cluster.list(&clusters).await?.0),
         ))
     };
     let (workloads, local_queues, cluster_queues) = match read.await {

@@ -306,10 +306,9 @@ impl SchedulerConnector for SlurmConnector {
         let text = programs::read(sacct::PROGRAM, &borrowed(&args)).await?;
         let converted = (self.convert)(&text, &self.choices()).map_err(unknown_format)?;
 
-        let folder = &self.settings.common.state_dir;
-        let disk_fault =
-            |error: std::io::Error| RoundFault::new("state_dir", format!("cannot use {}: {error}", folder.display()));
-        let mut reported = ReportedRuns::load(folder).map_err(disk_fault)?;
+        let common = &self.settings.common;
+        let disk_fault = |error: std::io::Error| common.state_dir_fault(&error);
+        let mut reported = ReportedRuns::load(&common.state_dir).map_err(disk_fault)?;
         let moment = ReadingMoment { now, window_start, delivered_until: since, listed_jobs: listed_jobs.as_ref() };
         let missing: Vec<String> = reported.missing_jobs(&converted.runs, moment).into_iter().collect();
         let records = self.look_up(&missing).await.unwrap_or_else(|fault| {
@@ -321,8 +320,8 @@ impl SchedulerConnector for SlurmConnector {
         let lines = reported.note(converted.runs, &records, moment);
         // The runs are on disk before they are reported. A reading that is too large for the spool is not reported, and must not fill
         // the disk in another file.
-        if lines.len() as u64 <= u64::from(self.settings.common.spool_max_mb) << 20 {
-            reported.save(folder).map_err(disk_fault)?;
+        if lines.len() as u64 <= common.spool_max_bytes() {
+            reported.save(&common.state_dir).map_err(disk_fault)?;
         }
 
         unreadable.extend(converted.reasons.into_iter().map(|reason| RoundFault::new("unreadable_row", reason)));

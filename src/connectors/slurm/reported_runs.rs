@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::sacct::{AccountedRun, JobRecords};
-use crate::connectors::state_file::replace_file;
+use crate::connectors::state_file::{read_file, replace_file};
 use crate::domain::time::{MICROS_PER_MINUTE, Timestamp};
 
 const MEMORY_FILE: &str = "runs.json";
@@ -86,11 +86,7 @@ pub struct ReportedRuns(BTreeMap<RunKey, ReportedRun>);
 impl ReportedRuns {
     /// Reads the runs; none if there is no file.
     pub fn load(folder: &Path) -> io::Result<Self> {
-        let runs: Vec<ReportedRun> = match std::fs::read(folder.join(MEMORY_FILE)) {
-            Ok(bytes) => serde_json::from_slice(&bytes)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(error),
-        };
+        let runs: Vec<ReportedRun> = read_file(&folder.join(MEMORY_FILE))?;
         Ok(Self(runs.into_iter().map(|run| ((run.job.clone(), run.started_at), run)).collect()))
     }
 
@@ -218,12 +214,7 @@ impl ReportedRuns {
                 run.missing_since.get_or_insert(now);
             }
         }
-        // A run that slurmctld never listed may be one that it does not show to the connector.
-        let is_lost = |run: &&mut ReportedRun| {
-            run.listed_at.is_some()
-                && run.missing_since.is_some_and(|since| now.micros() - since.micros() >= LOST_MICROS)
-        };
-        let lost = self.running().filter(is_lost);
+        let lost = self.running().filter_map(|run| run.lost_end(now).map(|end| (run, end)));
         if 2 * listed < all {
             let lost = lost.count();
             if lost > 0 {
@@ -235,12 +226,11 @@ impl ReportedRuns {
             }
             return;
         }
-        for run in lost {
+        for (run, end) in lost {
             tracing::warn!(
                 job = run.job,
                 "the accounting has a job as running that slurmctld does not know: `sacctmgr show runawayjobs`"
             );
-            let end = run.listed_at.unwrap_or(run.started_at).max(run.started_at);
             run.end_by_us(RunState::Lost, end, noted_at);
         }
     }
@@ -256,6 +246,13 @@ impl ReportedRun {
     /// before the reading begins.
     fn has_to_be_listed(&self) -> bool {
         self.state != RunState::TakenBack
+    }
+
+    /// The time at which the run ended if slurmctld has lost it. A run that slurmctld never listed may be one that it does not show to
+    /// the connector, and is not taken for lost.
+    fn lost_end(&self, now: Timestamp) -> Option<Timestamp> {
+        self.missing_since.filter(|since| now.micros() - since.micros() >= LOST_MICROS)?;
+        Some(self.listed_at?.max(self.started_at))
     }
 
     /// Ends the run in spite of the accounting.

@@ -233,10 +233,6 @@ impl Service {
     ) -> Result<()> {
         let now = self.trusted_now();
         let missing = || unknown_connector(&cluster, &format!("{:?}", group.name));
-        let db = self.store().write();
-        if store::connectors::find(db, &group.name, &cluster).await?.is_none() {
-            return Err(missing());
-        }
         let tx = self.store().begin().await?;
         // The lock keeps reports of rounds of the group apart from this.
         if !store::groups::prevent_deletion(&tx, &group.name).await? {

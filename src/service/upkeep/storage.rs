@@ -46,7 +46,7 @@ impl Service {
         if let Err(error) = self.store.give_back_space().await {
             tracing::warn!(%error, "free space stays in the file of the database for now");
         }
-        save_log(&self.store).await;
+        self.save_log().await;
     }
 }
 

@@ -8,7 +8,7 @@ use fairshared::connectors::state_file::ConnectorState;
 use fairshared::domain::time::MICROS_PER_HOUR;
 use serde_json::{Value, json};
 
-use super::condor_stand_ins::{StandInPool, failed_outcome};
+use super::condor_stand_ins::{StandInPool, check_outcome, failed_outcome};
 use super::slurm_rig::wait_until;
 use crate::cli::program::end;
 
@@ -274,13 +274,7 @@ fn a_second_connector_is_kept_away() {
 
 /// The report of `--check`, and the names of the checks that failed, with their levels.
 fn check(pool: &StandInPool, keys: &str) -> (Value, Vec<String>) {
-    let ended = end(&mut pool.connector(keys, &["--check", "-o", "json"]));
-    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
-    assert_eq!(ended.code, Some(i32::from(report["ok"] == false)), "{report:#}");
-    let failed = report["checks"].as_array().unwrap().iter().filter(|check| check["ok"] == false);
-    let names = failed.map(|check| format!("{} {}", check["level"].as_str().unwrap(), check["name"].as_str().unwrap()));
-    let names = names.collect();
-    (report, names)
+    check_outcome(pool.connector(keys, &["--check", "-o", "json"]))
 }
 
 #[test]

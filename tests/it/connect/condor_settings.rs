@@ -8,6 +8,7 @@ use fairshared::connectors::htcondor::settings::{HtCondorSettings, commented_exa
 use fairshared::connectors::outcome::WriteMode;
 use serde_json::{Value, json};
 
+use super::example_keys;
 use crate::cli::program::{Ended, end, program};
 
 fn read(text: &str) -> Result<HtCondorSettings, String> {
@@ -72,9 +73,7 @@ fn faults_name_the_key() {
 fn the_example_has_the_defaults() {
     let example = commented_example();
     assert_eq!(end(program().args(["connect", "htcondor", "--print-config"])).ok(), example);
-    let keys = example.lines().filter_map(|line| line.strip_prefix("# ")).filter(|line| line.contains(" = "));
-    let keys: Vec<&str> =
-        keys.filter(|line| !line.starts_with("cluster") && !line.starts_with("resource_group")).collect();
+    let keys = example_keys(&example, &["cluster", "resource_group"]);
     assert_eq!(keys.len(), 15);
     assert_eq!(read(&keys.join("\n")).unwrap(), HtCondorSettings::default());
 }

@@ -170,6 +170,17 @@ impl StandInPool {
     }
 }
 
+/// The report of `--check`, and the names of the checks that failed, with their levels.
+pub fn check_outcome(mut command: Command) -> (Value, Vec<String>) {
+    let ended = end(&mut command);
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(ended.code, Some(i32::from(report["ok"] == false)), "{report:#}");
+    let failed = report["checks"].as_array().unwrap().iter().filter(|check| check["ok"] == false);
+    let names = failed.map(|check| format!("{} {}", check["level"].as_str().unwrap(), check["name"].as_str().unwrap()));
+    let names = names.collect();
+    (report, names)
+}
+
 /// The outcome of a command that fails, and the codes of its faults.
 #[track_caller]
 pub fn failed_outcome(mut command: Command) -> (Value, Vec<String>) {

@@ -2,19 +2,14 @@
 
 use serde_json::{Value, json};
 
+use super::condor_stand_ins::check_outcome;
 use super::kueue_objects::{cluster_queue, local_queue, workload};
 use super::kueue_rig::KueueRig;
 use crate::cli::program::end;
 
 /// The report of `--check`, and the names of the checks that failed, with their levels.
 fn check(rig: &KueueRig, keys: &str) -> (Value, Vec<String>) {
-    let ended = end(&mut rig.connector(keys, &["--check", "-o", "json"]));
-    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
-    assert_eq!(ended.code, Some(i32::from(report["ok"] == false)), "{report:#}");
-    let failed = report["checks"].as_array().unwrap().iter().filter(|check| check["ok"] == false);
-    let names = failed.map(|check| format!("{} {}", check["level"].as_str().unwrap(), check["name"].as_str().unwrap()));
-    let names = names.collect();
-    (report, names)
+    check_outcome(rig.connector(keys, &["--check", "-o", "json"]))
 }
 
 fn detail(report: &Value, name: &str) -> String {

@@ -11,6 +11,7 @@ use fairshared::connectors::outcome::WriteMode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::example_keys;
 use crate::cli::program::{Ended, end, program};
 
 fn read(text: &str) -> Result<KueueSettings, String> {
@@ -83,8 +84,7 @@ fn faults_name_the_key() {
 fn the_example_has_the_defaults() {
     let example = commented_example();
     assert_eq!(end(program().args(["connect", "kueue", "--print-config"])).ok(), example);
-    let keys = example.lines().filter_map(|line| line.strip_prefix("# ")).filter(|line| line.contains(" = "));
-    let keys: Vec<&str> = keys.filter(|line| !line.starts_with("resource_group")).collect();
+    let keys = example_keys(&example, &["resource_group"]);
     assert_eq!(keys.len(), 22);
     assert_eq!(read(&keys.join("\n")).unwrap(), KueueSettings::default());
 }

@@ -40,6 +40,12 @@ mod texts;
 pub mod trees;
 mod watched_connector;
 
+/// The keys of an example of settings without the marks of comments, but those that begin with one of `left_out`.
+fn example_keys<'a>(example: &'a str, left_out: &[&str]) -> Vec<&'a str> {
+    let keys = example.lines().filter_map(|line| line.strip_prefix("# ")).filter(|line| line.contains(" = "));
+    keys.filter(|line| !left_out.iter().any(|name| line.starts_with(name))).collect()
+}
+
 /// Texts that Slurm 22.05.8 printed.
 pub mod recorded {
     pub const SQUEUE: &str = include_str!("recorded/squeue.txt");

@@ -7,6 +7,8 @@ use fairshared::config::{Config, ConnectorTable};
 use fairshared::connectors::outcome::WriteMode;
 use fairshared::connectors::slurm::settings::{SlurmSettings, commented_example};
 
+use super::example_keys;
+
 fn read(text: &str) -> Result<SlurmSettings, String> {
     let table = ConnectorTable { file: PathBuf::from("f.toml"), values: text.parse().unwrap() };
     SlurmSettings::read(Some(&table)).map_err(|error| error.to_string())
@@ -74,9 +76,7 @@ fn faults_name_the_key() {
 fn the_example_has_the_defaults() {
     let example = commented_example();
     // Each commented key without its mark gives the default, but those that follow from Slurm.
-    let keys = example.lines().filter_map(|line| line.strip_prefix("# ")).filter(|line| line.contains(" = "));
-    let keys: Vec<&str> =
-        keys.filter(|line| !line.starts_with("cluster") && !line.starts_with("resource_group")).collect();
+    let keys = example_keys(&example, &["cluster", "resource_group"]);
     assert_eq!(keys.len(), 18);
     assert_eq!(read(&keys.join("\n")).unwrap(), SlurmSettings::default());
 }
