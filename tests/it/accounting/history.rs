@@ -249,8 +249,11 @@ async fn run_in_a_crowd(db: crate::support::database::TestDb, seed: u64) {
 on_both! {
     async fn laws_hold_over_random_histories_1(db: TestDb) { run(db, 1, USERS).await; }
     async fn laws_hold_over_random_histories_2(db: TestDb) { run(db, 2, USERS).await; }
-    async fn laws_hold_over_random_histories_3(db: TestDb) { run(db, 3, USERS).await; }
-    async fn laws_hold_over_random_histories_4(db: TestDb) { run(db, 4, USERS).await; }
+    #[ignore = "long"]
+    async fn long_laws_hold_over_random_histories_3(db: TestDb) { run(db, 3, USERS).await; }
+    #[ignore = "long"]
+    async fn long_laws_hold_over_random_histories_4(db: TestDb) { run(db, 4, USERS).await; }
     async fn laws_hold_where_few_of_many_change_1(db: TestDb) { run_in_a_crowd(db, 5).await; }
-    async fn laws_hold_where_few_of_many_change_2(db: TestDb) { run_in_a_crowd(db, 6).await; }
+    #[ignore = "long"]
+    async fn long_laws_hold_where_few_of_many_change_2(db: TestDb) { run_in_a_crowd(db, 6).await; }
 }

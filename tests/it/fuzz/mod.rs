@@ -17,7 +17,7 @@ use crate::support::on_both;
 use rest::Asked;
 
 /// Requests on each database, of which every third is GraphQL.
-const REQUESTS: u64 = 10_000;
+const REQUESTS: u64 = 6_000;
 const SEED: u64 = 20_260_113;
 /// Requests after which deleted rows are created again.
 const EPOCH: u64 = 250;
