@@ -5,10 +5,13 @@ use std::time::Duration;
 
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use kube::api::{Api, ApiResource, ListParams, Patch, PatchParams, PostParams};
+use kube::client::AuthError;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::{GroupVersionKind, Status};
 use kube::{Client, Config};
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::objects::{
@@ -26,8 +29,12 @@ const PAGE_OBJECTS: u32 = 500;
 const SHOWN_CHARS: usize = 300;
 /// A text that is no number. A Kueue with the feature gate refuses it, and a dry run changes nothing without the gate.
 const INVALID_BOOST_TEXT: &str = "fairshared-check";
-/// The longest time until all of an answer is there, in times of the limit until the next part of it is there.
+/// The longest time until all of an answer is there, in times of the limit until the next part of it is there. The login program of a
+/// kubeconfig has the same time.
 const WHOLE_ANSWER_LIMITS: u32 = 4;
+
+/// The turn to make a client. A login program that does not end keeps it, because otherwise each round would start one more of them.
+static CLIENT_TURN: Mutex<()> = Mutex::const_new(());
 
 /// The codes of faults: the API server does not answer, refuses the right, or answers in an unknown form.
 pub const API_SERVER_AWAY: &str = "kubernetes_away";
@@ -133,9 +140,7 @@ impl KueueCluster {
     /// Connects by the settings, and finds the version of Kueue's API.
     pub async fn connect(settings: &KueueSettings) -> Result<Self, RoundFault> {
         let config = client_config(settings).await?;
-        let client = Client::try_from(config).map_err(|error| {
-            RoundFault::new("kubeconfig", format!("cannot use the settings of the cluster: {error}"))
-        })?;
+        let client = make_client(config, settings.timeout * WHOLE_ANSWER_LIMITS).await?;
         let mut cluster = Self { client, version: String::new(), limit: settings.timeout };
         cluster.version = cluster.find_version().await?;
         Ok(cluster)
@@ -284,6 +289,43 @@ impl KueueCluster {
         let params = PostParams::default();
         let answer = self.answer(api.create(&params, &review)).await?;
         Ok(answer.status.is_some_and(|status| status.allowed))
+    }
+}
+
+/// Makes the client within the limit. The crate runs the login program of a kubeconfig meanwhile, and waits for its end on the thread
+/// that it is called on.
+async fn make_client(config: Config, limit: Duration) -> Result<Client, RoundFault> {
+    let unusable =
+        |detail: String| RoundFault::new("kubeconfig", format!("cannot use the settings of the cluster: {detail}"));
+    let making = async {
+        let turn = CLIENT_TURN.lock().await;
+        let made = spawn_blocking(move || {
+            let client = Client::try_from(config);
+            drop(turn);
+            client
+        });
+        made.await
+    };
+    let made = timeout(limit, making).await.map_err(|_| {
+        let seconds = limit.as_secs();
+        unusable(format!("the login program of the kubeconfig (`exec`) did not end within {seconds} seconds"))
+    })?;
+    let made = made.map_err(|error| unusable(error.to_string()))?;
+    made.map_err(|error| unusable(client_failure(&error)))
+}
+
+/// The reason why there is no client. The crate's own text of a failed login program has all that the program has printed, which may
+/// be a token.
+fn client_failure(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Auth(AuthError::AuthExecStart(error)) => {
+            format!("cannot start the login program of the kubeconfig (`exec`): {error}")
+        }
+        kube::Error::Auth(AuthError::AuthExecRun { out, .. }) => {
+            let messages: String = String::from_utf8_lossy(&out.stderr).trim().chars().take(SHOWN_CHARS).collect();
+            format!("the login program of the kubeconfig (`exec`) failed ({}): {messages}", out.status)
+        }
+        other => other.to_string(),
     }
 }
 

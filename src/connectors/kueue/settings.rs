@@ -42,7 +42,7 @@ pub const KUEUE_SETTINGS: [SettingEntry; 23] = [
     SettingEntry {
         key: "timeout",
         default: "\"30s\"",
-        about: "how long the API server may send nothing until it counts as away; a whole answer may take four times as long",
+        about: "how long the API server may send nothing until it counts as away; a whole answer, and a login program of the kubeconfig, may take four times as long",
     },
     SettingEntry {
         key: "user_label",

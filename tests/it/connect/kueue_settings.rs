@@ -1,7 +1,8 @@
 //! The table `[kueue]` of the settings file, the command line without a cluster, and the manifests of the examples.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use fairshared::config::ConnectorTable;
@@ -89,20 +90,27 @@ fn the_example_has_the_defaults() {
     assert_eq!(read(&keys.join("\n")).unwrap(), KueueSettings::default());
 }
 
-/// The connector with a settings file, and a cluster at a port at which no program listens.
-fn connect(text: &str, args: &[&str]) -> Ended {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).display().to_string();
+/// The connector with a settings file in a folder, and a cluster at a port at which no program listens. `user` is the part of the
+/// kubeconfig by which it logs in.
+fn connector(folder: &Path, text: &str, args: &[&str], user: &Value) -> Command {
+    let path = |name: &str| folder.join(name).display().to_string();
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "a",
         "clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:9"}}],
-        "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}], "users": [{"name": "a", "user": {}}]
+        "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}], "users": [{"name": "a", "user": user}]
     });
     std::fs::write(path("kubeconfig"), config.to_string()).unwrap();
     let keys = text.replace("STATE", &path("state")).replace("KUBECONFIG", &path("kubeconfig"));
     std::fs::write(path("f.toml"), format!("log = \"off\"\n{keys}")).unwrap();
     let mut command = program();
-    end(command.env("HOME", folder.path()).args(["connect", "kueue", "--config"]).arg(path("f.toml")).args(args))
+    command.env("HOME", folder).args(["connect", "kueue", "--config"]).arg(path("f.toml")).args(args);
+    command
+}
+
+/// The end of the connector with a cluster that takes all requests without a login.
+fn connect(text: &str, args: &[&str]) -> Ended {
+    let folder = tempfile::tempdir().unwrap();
+    end(&mut connector(folder.path(), text, args, &json!({})))
 }
 
 const SERVER: &str = "server = \"http://127.0.0.1:9\"\n";
@@ -142,6 +150,53 @@ fn without_a_cluster_a_round_fails() {
     // A reset asks no server.
     let ended = connect(&format!("{TABLE}kubeconfig = \"KUBECONFIG\"\n"), &["--reset"]);
     assert!(ended.stdout.contains("cannot ask the API server"), "{ended:?}");
+}
+
+/// The one fault of a round of a connector whose kubeconfig has a login program, which reads `input`.
+fn login_fault(program: &Value, input: impl Into<Stdio>) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("{SERVER}{TABLE}kubeconfig = \"KUBECONFIG\"\ntimeout = \"1s\"\n");
+    let mut command = connector(folder.path(), &text, &["--once", "-o", "json"], &json!({"exec": program}));
+    let ended = end(command.stdin(input));
+    let outcome: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!((ended.code, outcome["errors"].as_array().map(Vec::len)), (Some(1), Some(1)), "{ended:?}");
+    outcome["errors"][0].clone()
+}
+
+/// The login program reads until the test closes its input. It writes no messages to the standard error that it inherits, because
+/// the connector's own would then not end before it.
+#[test]
+fn a_login_program_that_does_not_end_is_a_fault() {
+    let (input, writer) = std::io::pipe().unwrap();
+    let program = json!({
+        "apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Always",
+        "command": "/bin/sh", "args": ["-c", "exec /bin/cat 2>&1"]
+    });
+    let fault = login_fault(&program, input);
+    drop(writer);
+    let detail = "cannot use the settings of the cluster: the login program of the kubeconfig (`exec`) did not end within 4 seconds";
+    assert_eq!(fault, json!({"code": "kubeconfig", "detail": detail}));
+}
+
+#[test]
+fn a_login_program_that_fails_is_a_fault_without_its_output() {
+    let program = |command: &str, script: &str| {
+        json!({
+            "apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never",
+            "command": command, "args": ["-c", script]
+        })
+    };
+    let failing = program("/bin/sh", "echo a-secret; echo no such account >&2; exit 3");
+    for (program, reason) in [
+        (failing, "the login program of the kubeconfig (`exec`) failed (exit status: 3): no such account"),
+        (
+            program("/nowhere/login", ""),
+            "cannot start the login program of the kubeconfig (`exec`): No such file or directory (os error 2)",
+        ),
+    ] {
+        let detail = format!("cannot use the settings of the cluster: {reason}");
+        assert_eq!(login_fault(&program, Stdio::null()), json!({"code": "kubeconfig", "detail": detail}));
+    }
 }
 
 /// The documents of a manifest of the examples.
