@@ -199,6 +199,16 @@ fn a_login_program_that_fails_is_a_fault_without_its_output() {
     }
 }
 
+/// The outcome names the fault, so that a line of the client about the same request would only be noise.
+#[test]
+fn a_request_that_fails_is_not_logged_besides() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("{SERVER}{TABLE}kubeconfig = \"KUBECONFIG\"\n");
+    let mut command = connector(folder.path(), &text, &["--once"], &json!({}));
+    let ended = end(command.env("FAIRSHARED_LOG", "info"));
+    assert!(ended.stdout.contains("kubernetes_away") && ended.stderr.is_empty(), "{ended:?}");
+}
+
 /// The documents of a manifest of the examples.
 fn manifest(name: &str) -> Vec<Value> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/kueue").join(name);
