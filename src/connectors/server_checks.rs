@@ -6,6 +6,7 @@ use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
 /// The largest accepted difference of the clocks, in seconds.
 const MAX_SKEW_SECONDS: i64 = 10;
+const KEY_ROLE: &str = "key_role";
 
 /// The needs of a connector that the checks hold against the server.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +19,23 @@ pub struct ServerNeeds<'a> {
     pub tree_sync: Option<bool>,
 }
 
+impl ServerNeeds<'_> {
+    fn group_name(&self) -> &str {
+        self.group.unwrap_or("GROUP")
+    }
+
+    /// The command that makes a key with which the connector can work.
+    fn key_advice(&self) -> String {
+        format!("fairshared keys create --role connector --label {} --group {}", self.kind, self.group_name())
+    }
+
+    /// True if a key of these rights reaches the resource group, or if the group is not known.
+    fn is_reached_by(&self, rights: &KeyRights) -> bool {
+        let (Some(group), Some(groups)) = (self.group, &rights.resource_groups) else { return true };
+        groups.iter().any(|name| name == group)
+    }
+}
+
 /// Checks that the server answers, and that the key may do what the connector needs.
 pub async fn check_server(
     server: Option<&impl FairShareServer>,
@@ -28,15 +46,22 @@ pub async fn check_server(
         let fix = "server = \"https://fairshared.example.org\" in the settings file";
         return vec![SetupCheck::failed("server", "no server is set", fix)];
     };
+    let answers = SetupCheck::passed("server", "the server answers");
     let rights = match server.key_rights().await {
+        Ok(rights) => rights,
         Err(ServerFailure::Away(detail)) => {
             return vec![SetupCheck::failed("server", detail, "look whether `fairshared serve` runs there")];
         }
-        rights => rights,
+        // A key that the server does not take would fail all other checks as well, and their advice would mislead.
+        Err(failure) => {
+            return vec![answers, SetupCheck::failed(KEY_ROLE, failure.into_fault().detail, needs.key_advice())];
+        }
     };
-    let mut checks = vec![SetupCheck::passed("server", "the server answers")];
-    checks.extend(check_key(rights, needs));
-    if let Some(group) = needs.group {
+    let reaches = needs.is_reached_by(&rights);
+    let mut checks = vec![answers];
+    checks.extend(check_key(&rights, needs));
+    // A key that does not reach the group cannot see whether it is there.
+    if let Some(group) = needs.group.filter(|_| reaches) {
         checks.push(match server.find_group(group).await {
             Ok(()) => SetupCheck::passed("resource_group", format!("the resource group {group} is there")),
             Err(failure) => {
@@ -50,26 +75,18 @@ pub async fn check_server(
 }
 
 /// Checks the role and the groups of the key.
-fn check_key(rights: Result<KeyRights, ServerFailure>, needs: ServerNeeds<'_>) -> Vec<SetupCheck> {
-    const NAME: &str = "key_role";
-    let group = needs.group.unwrap_or("GROUP");
-    let fix = format!("fairshared keys create --role connector --label {} --group {group}", needs.kind);
-    let rights = match rights {
-        Ok(rights) => rights,
-        Err(failure) => return vec![SetupCheck::failed(NAME, failure.into_fault().detail, fix)],
-    };
-    let is_full = rights.is_of_connector();
-    let KeyRights { role, resource_groups } = rights;
-    let reaches = resource_groups.is_none_or(|groups| groups.iter().any(|name| Some(&**name) == needs.group));
+fn check_key(rights: &KeyRights, needs: ServerNeeds<'_>) -> Vec<SetupCheck> {
+    let fix = needs.key_advice();
+    let (role, is_full, reaches) = (&rights.role, rights.is_of_connector(), needs.is_reached_by(rights));
     let role_check = if !["scheduler", "connector", "admin"].contains(&role.as_str()) {
         let detail = format!("the key has the role {role}, which may not report");
-        SetupCheck::failed(NAME, detail, fix.clone())
+        SetupCheck::failed(KEY_ROLE, detail, fix.clone())
     } else if reaches {
         let agents = if is_full { "" } else { "; nodes become agents only with the role connector or admin" };
-        SetupCheck::passed(NAME, format!("the key has the role {role}{agents}"))
+        SetupCheck::passed(KEY_ROLE, format!("the key has the role {role}{agents}"))
     } else {
-        let detail = format!("the key does not reach the resource group {group}");
-        SetupCheck::failed(NAME, detail, fix.clone())
+        let detail = format!("the key does not reach the resource group {}", needs.group_name());
+        SetupCheck::failed(KEY_ROLE, detail, fix.clone())
     };
     let sync_check = needs.tree_sync.map(|syncs| check_sync(syncs, is_full && reaches, &fix));
     std::iter::once(role_check).chain(sync_check).collect()
@@ -101,7 +118,9 @@ async fn check_clock(server: &impl FairShareServer, now: impl Fn() -> Timestamp)
                     .as_warning()
             }
         }
-        Ok(None) => SetupCheck::passed(NAME, "the server does not say its time"),
+        Ok(None) => {
+            SetupCheck::passed(NAME, "the clocks are not compared, because the key may not ask the server for its time")
+        }
         Err(failure) => SetupCheck::failed(NAME, failure.into_fault().detail, "ask the server again").as_warning(),
     }
 }

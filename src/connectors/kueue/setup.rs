@@ -76,7 +76,8 @@ pub async fn check_cluster(
     report.cluster = Some(cluster_name.to_owned());
     match KueueCluster::connect(settings).await {
         Err(fault) => {
-            let fix = "kubectl get workloads --all-namespaces; kubeconfig and context name the cluster";
+            let fix =
+                "try kubectl get workloads --all-namespaces; the settings kubeconfig and context choose the cluster";
             report.add(SetupCheck::failed("kubernetes", fault.detail, fix));
         }
         Ok(cluster) => {

@@ -340,3 +340,16 @@ fn checks() {
     let (_, failed) = check(&pool, "schedds = [\"a\", \"c\"]\nresource_group = \"nowhere\"");
     assert!(failed.contains(&"error schedds".to_owned()) && failed.contains(&"error resource_group".to_owned()));
 }
+
+/// Without an answer of HTCondor the resource group is not known, so that the groups of the key are not held against it.
+#[test]
+fn a_pool_that_is_away_is_no_fault_of_the_key() {
+    let pool = StandInPool::start();
+    let group = "vm.rig.example";
+    let key = pool.ask(&["keys", "create", "--role", "connector", "--label", "limited", "--group", group]).ok();
+    pool.write_program("condor_config_val", "exit 1");
+    let mut command = pool.connector("", &["--check", "-o", "json"]);
+    command.env("FAIRSHARED_KEY", key.trim_end());
+    let (report, failed) = check_outcome(command);
+    assert_eq!(failed, ["error htcondor"], "{report:#}");
+}

@@ -121,3 +121,22 @@ fn what_is_missing() {
     let (report, failed) = check(&rig, "");
     assert!(failed.contains(&"error workloads".to_owned()) && failed.contains(&"error nodes".to_owned()), "{report:#}");
 }
+
+/// A key that the server does not take, and one of another group, fail the check of the key alone, because nothing else is wrong.
+#[test]
+fn a_key_that_is_of_no_use_is_the_only_fault() {
+    let rig = KueueRig::start();
+    rig.stub.state().put("workloads", workload("chem/a", "alice", 60, 0));
+    rig.ask(&["groups", "create", "other"]).ok();
+    let other = rig.ask(&["keys", "create", "--role", "connector", "--label", "other", "--group", "other"]).ok();
+    for (key, reason) in [
+        ("fsk_unknown", "does not take the key: the key is not known"),
+        (other.trim_end(), "the key does not reach the resource group kubernetes"),
+    ] {
+        let mut command = rig.connector("", &["--check", "-o", "json"]);
+        command.env("FAIRSHARED_KEY", key);
+        let (report, failed) = check_outcome(command);
+        assert_eq!(failed, ["error key_role"], "{report:#}");
+        assert!(detail(&report, "key_role").ends_with(reason), "{report:#}");
+    }
+}
