@@ -129,7 +129,7 @@ async fn check_schedds(settings: &HtCondorSettings) -> SetupCheck {
         return SetupCheck::failed(NAME, format!("there is no access point {missing:?}"), "condor_status -schedd");
     }
     if count <= read {
-        return SetupCheck::passed(NAME, format!("all {count} access points are read"));
+        return SetupCheck::passed(NAME, format!("{count} of {count} access points are read"));
     }
     let quoted: Vec<String> = known.iter().map(|name| format!("{name:?}")).collect();
     let detail = format!("{read} of {count} access points are read, so that usage at the others does not count");
