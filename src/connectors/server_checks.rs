@@ -7,6 +7,7 @@ use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 /// The largest accepted difference of the clocks, in seconds.
 const MAX_SKEW_SECONDS: i64 = 10;
 const KEY_ROLE: &str = "key_role";
+const CLOCK: &str = "clock";
 
 /// The needs of a connector that the checks hold against the server.
 #[derive(Clone, Copy, Debug)]
@@ -106,22 +107,21 @@ fn check_sync(syncs: bool, may_sync: bool, fix: &str) -> SetupCheck {
 }
 
 async fn check_clock(server: &impl FairShareServer, now: impl Fn() -> Timestamp) -> SetupCheck {
-    const NAME: &str = "clock";
     match server.server_time().await {
-        Ok(Some(time)) => {
-            let skew = (now().micros() - time.micros()).abs() / MICROS_PER_SECOND;
-            let detail = format!("the clocks of this machine and of the server differ by {skew} seconds");
-            if skew <= MAX_SKEW_SECONDS {
-                SetupCheck::passed(NAME, detail)
-            } else {
-                SetupCheck::failed(NAME, detail, "let both set their clocks by the same source, such as NTP")
-                    .as_warning()
-            }
-        }
-        Ok(None) => {
-            SetupCheck::passed(NAME, "the clocks are not compared, because the key may not ask the server for its time")
-        }
-        Err(failure) => SetupCheck::failed(NAME, failure.into_fault().detail, "ask the server again").as_warning(),
+        Ok(Some(time)) => compare_clocks(time, now()),
+        Ok(None) => SetupCheck::passed(CLOCK, "the server does not say its time"),
+        Err(failure) => SetupCheck::failed(CLOCK, failure.into_fault().detail, "ask the server again").as_warning(),
+    }
+}
+
+/// The check that the clock of the server and that of this machine show the same time.
+pub fn compare_clocks(server: Timestamp, here: Timestamp) -> SetupCheck {
+    let skew = (here.micros() - server.micros()).abs() / MICROS_PER_SECOND;
+    let detail = format!("the clocks of this machine and of the server differ by {skew} seconds");
+    if skew <= MAX_SKEW_SECONDS {
+        SetupCheck::passed(CLOCK, detail)
+    } else {
+        SetupCheck::failed(CLOCK, detail, "let both set their clocks by the same source, such as NTP").as_warning()
     }
 }
 

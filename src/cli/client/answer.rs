@@ -6,11 +6,13 @@ use std::sync::Arc;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Response, StatusCode, header};
 use bytes::Bytes;
+use chrono::DateTime;
 use futures::TryStreamExt;
 use serde::de::DeserializeOwned;
 
 use crate::cli::failure::CommandFailure;
 use crate::cli::refusal::{EndpointRefusal, ShownProblem};
+use crate::domain::time::Timestamp;
 
 /// The number of bytes that are read of an answer that is not from fairshared.
 const FOREIGN_BYTES: usize = 1 << 20;
@@ -57,6 +59,13 @@ impl HttpAnswer {
     /// True if something was created.
     pub fn is_new(&self) -> bool {
         self.status == StatusCode::CREATED
+    }
+
+    /// The time at which the server answered, in whole seconds; `None` if the answer does not say it, as in this process.
+    pub fn server_time(&self) -> Option<Timestamp> {
+        let date = self.headers.get(header::DATE)?.to_str().ok()?;
+        let time = DateTime::parse_from_rfc2822(date).ok()?;
+        Some(Timestamp::from_micros(time.timestamp_micros()))
     }
 
     /// The whole body.

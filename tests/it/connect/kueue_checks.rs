@@ -140,3 +140,15 @@ fn a_key_that_is_of_no_use_is_the_only_fault() {
         assert!(detail(&report, "key_role").ends_with(reason), "{report:#}");
     }
 }
+
+/// Each answer of the server says its time, so that a key that may not ask for the server's own checks is enough.
+#[test]
+fn clocks_are_compared_with_a_key_of_the_role_connector() {
+    let rig = KueueRig::start();
+    let key = rig.ask(&["keys", "create", "--role", "connector", "--label", "limited", "--group", "kubernetes"]).ok();
+    let mut command = rig.connector("", &["--check", "-o", "json"]);
+    command.env("FAIRSHARED_KEY", key.trim_end());
+    let (report, _) = check_outcome(command);
+    let clock = detail(&report, "clock");
+    assert!(clock.starts_with("the clocks of this machine and of the server differ by "), "{clock}");
+}

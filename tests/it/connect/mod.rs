@@ -31,6 +31,7 @@ mod queues;
 mod reported_runs;
 mod reset_starts;
 mod rounds;
+mod server_checks;
 mod settings;
 mod slurm;
 mod slurm_rig;
