@@ -7,6 +7,7 @@ use super::changes::{MAX_CHANGES, SuspensionChanges};
 use super::defaults::default_true;
 use super::ids::{KernelId, KernelKey, Member, SessionId};
 use super::interned::InternPool;
+use super::kernel_agents::KernelAgents;
 use super::placement_rules::PlacementRules;
 use super::run_times::RunTimes;
 use super::slots::SlotAmounts;
@@ -55,7 +56,7 @@ impl KernelPhase {
 /// The scheduling properties of a report, besides owner and times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelTraits {
-    pub agent_id: Option<String>,
+    pub agents: KernelAgents,
     pub queue: Option<String>,
     pub priority: i32,
     pub preemptible: bool,
@@ -68,7 +69,15 @@ pub struct KernelTraits {
 impl Default for KernelTraits {
     fn default() -> Self {
         let preemptible = default_true();
-        Self { agent_id: None, queue: None, priority: 0, preemptible, critical: false, gang_id: None, gang_min: None }
+        Self {
+            agents: KernelAgents::Unknown,
+            queue: None,
+            priority: 0,
+            preemptible,
+            critical: false,
+            gang_id: None,
+            gang_min: None,
+        }
     }
 }
 

@@ -27,6 +27,7 @@ pub mod increments;
 pub mod interned;
 pub mod job_schedule;
 pub mod kernel;
+pub mod kernel_agents;
 pub mod ledger;
 mod letters;
 pub mod maps;

@@ -10,6 +10,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::decimal::{AMOUNT_DECIMALS, Amount};
 use super::division::{Fraction, algorithm_names};
+use super::kernel_agents::MAX_AGENTS_OF_KERNEL;
 use super::queues::Bound;
 use super::reading::ReadOnly;
 use super::reported_status::MAX_STATUS_WORDS;
@@ -133,6 +134,16 @@ pub fn reported_status() -> Schema {
     let said = "`PENDING`, `RUNNING`, `SUSPENDED` or `TERMINATED`, or words of Kubernetes, Slurm or HTCondor for one of them, with \
                 commas between or as a list. An unknown word counts as `UNKNOWN`, with a warning.";
     Schema::AnyOf(AnyOfBuilder::new().item(text()).item(texts).description(Some(said)).build())
+}
+
+/// The agents of a report: a name, a list of names, or null.
+pub fn reported_agents() -> Schema {
+    let name = || ObjectBuilder::new().schema_type(Type::String).build();
+    let names =
+        ArrayBuilder::new().items(name()).min_items(Some(1)).max_items(Some(MAX_AGENTS_OF_KERNEL)).unique_items(true);
+    let any = AnyOfBuilder::new().item(name()).item(names).item(ObjectBuilder::new().schema_type(Type::Null));
+    let said = "Where it runs: an agent, or a list of agents over which its slots are spread as evenly as they can be.";
+    Schema::AnyOf(any.description(Some(said)).build())
 }
 
 /// Bounds of slots as requests write them; answers have exact decimals.

@@ -34,6 +34,7 @@ mod columns;
 mod m0001_schema;
 mod m0002_connectors;
 mod m0003_forecasts;
+mod m0004_kernel_agents;
 pub mod version_0_1;
 
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, EntityTrait, Statement};
@@ -63,7 +64,7 @@ macro_rules! steps {
 /// All steps of the schema.
 pub struct Migrator;
 
-steps! { m0001_schema m0002_connectors m0003_forecasts }
+steps! { m0001_schema m0002_connectors m0003_forecasts m0004_kernel_agents }
 
 /// The steps of a database, in their order.
 #[derive(Debug, Default)]

@@ -99,6 +99,7 @@ const CSV_COLUMNS: &[&str] = &[
     "terminated_at",
     "occupied_slots",
     "agent_id",
+    "agent_ids",
     "queue",
     "priority",
     "charge_class",

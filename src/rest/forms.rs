@@ -8,7 +8,8 @@ use utoipa::openapi::{RefOr, Schema};
 use crate::domain::names::{MAX_LABEL, MAX_NAME};
 
 /// The keys of names that are parts of paths.
-const NAME_KEYS: [&str; 6] = ["domain_name", "agent_id", "queue", "gang_id", "resource_group", "resource_groups"];
+const NAME_KEYS: [&str; 7] =
+    ["domain_name", "agent_id", "agent_ids", "queue", "gang_id", "resource_group", "resource_groups"];
 /// The keys of names of people, projects and keys, and of their display names.
 const LABEL_KEYS: [&str; 6] = ["label", "display_name", "user_name", "project_name", "user", "project"];
 /// No control characters and no slash.
@@ -58,7 +59,7 @@ pub fn add_path_forms(operation: &mut Operation) {
     }
 }
 
-/// Adds the form to a text, or to the items of a list of texts.
+/// Adds the form to a text, or to the items of a list of texts, or to what may be either.
 fn set_form(schema: &mut RefOr<Schema>, most: usize, form: &str) {
     match schema {
         RefOr::T(Schema::Object(text)) if is_text(text) => {
@@ -71,6 +72,7 @@ fn set_form(schema: &mut RefOr<Schema>, most: usize, form: &str) {
                 set_form(items, most, form);
             }
         }
+        RefOr::T(Schema::AnyOf(parts)) => parts.items.iter_mut().for_each(|part| set_form(part, most, form)),
         _ => {}
     }
 }

@@ -1,5 +1,6 @@
 //! The slots that running kernels hold now, and those that are free, by domain, project, user, queue or agent.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use super::group::live_kernels::LiveKernelList;
 use super::group::snapshots::snapshot_data::GroupSnapshotData;
 use super::{Caller, Result, Service};
 use crate::domain::ids::Member;
+use crate::domain::kernel_agents::KernelAgents;
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::queues::LiveKernel;
 use crate::domain::slots::SlotAmounts;
@@ -56,7 +58,7 @@ pub struct OccupancyItem {
     /// The held part of the group's capacity, by slot.
     #[schema(value_type = BTreeMap<String, String>)]
     pub share: BTreeMap<&'static str, String>,
-    /// Kernels that run.
+    /// Kernels that run. One over several agents counts at each of them.
     pub running: u64,
     /// Kernels that wait.
     pub pending: u64,
@@ -71,7 +73,7 @@ pub struct OccupancyItem {
 }
 
 impl Service {
-    /// The slots that running kernels of the group hold, summed by `by`. A kernel counts once, where it runs.
+    /// The slots that running kernels of the group hold, summed by `by`. A kernel counts once; each of its agents holds a part of it.
     #[tracing::instrument(
         name = "service.occupancy.occupancy",
         level = "debug",
@@ -88,8 +90,8 @@ impl Service {
             let names = self.holder_names(by, &kernels);
             let empty =
                 facts.agents.iter().filter(|_| by == OccupancyBy::Agent).map(|agent| named_holder(&agent.agent_id));
-            let holder_of = |kernel: &LiveKernel| holder(facts, &names, by, kernel);
-            let rows = sum_holders(kernels.iter().map(|kernel| &**kernel), empty, holder_of, &facts.capacity);
+            let parts_of = |kernel| held_parts(facts, &names, by, kernel);
+            let rows = sum_holders(kernels.iter().map(|kernel| &**kernel), empty, parts_of, &facts.capacity);
             let mut held = SlotAmounts::default();
             for (_, sums) in &rows {
                 held.add(&sums.held);
@@ -144,8 +146,25 @@ fn named_holder(name: &str) -> CapacityHolder {
     CapacityHolder { name: Some(name.to_owned()), id: None }
 }
 
-/// The holder that a kernel counts for.
-fn holder(facts: &GroupSnapshotData, names: &HolderNames, by: OccupancyBy, kernel: &LiveKernel) -> CapacityHolder {
+/// The parts of a kernel, each with the holder that it counts for. An agent has a part; all other holders have whole kernels.
+fn held_parts<'k>(
+    facts: &'k GroupSnapshotData,
+    names: &'k HolderNames,
+    by: OccupancyBy,
+    kernel: &'k LiveKernel,
+) -> impl Iterator<Item = (CapacityHolder, Cow<'k, SlotAmounts>)> {
+    let agents = if by == OccupancyBy::Agent { &kernel.agents } else { &KernelAgents::Unknown };
+    agents.parts(&kernel.slots).map(move |part| (holder(facts, names, by, kernel, part.agent), part.slots))
+}
+
+/// The holder that the part of a kernel on `agent` counts for.
+fn holder(
+    facts: &GroupSnapshotData,
+    names: &HolderNames,
+    by: OccupancyBy,
+    kernel: &LiveKernel,
+    agent: Option<&str>,
+) -> CapacityHolder {
     let owner = kernel.owner;
     let named = |id: Uuid| CapacityHolder {
         name: Some(names.get(&id).map_or_else(|| id.to_string(), ToString::to_string)),
@@ -159,6 +178,6 @@ fn holder(facts: &GroupSnapshotData, names: &HolderNames, by: OccupancyBy, kerne
         OccupancyBy::Project => named(owner.project.0),
         OccupancyBy::User => named(owner.user.0),
         OccupancyBy::Queue => named_holder(facts.queue_of(kernel.queue.as_deref(), owner.project)),
-        OccupancyBy::Agent => CapacityHolder { name: kernel.agent_id.clone(), id: None },
+        OccupancyBy::Agent => CapacityHolder { name: agent.map(str::to_owned), id: None },
     }
 }

@@ -20,6 +20,7 @@ use crate::domain::changes::SuspensionChanges;
 use crate::domain::decimal::Amount;
 use crate::domain::ids::{GroupKey, KernelId, KernelKey, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{ChangedKernels, Kernel, KernelPhase, KernelReport, KernelTraits};
+use crate::domain::kernel_agents::KernelAgents;
 use crate::domain::placement_rules::PlacementRules;
 use crate::domain::time::Timestamp;
 
@@ -34,6 +35,20 @@ pub(super) fn changes(stored: Option<&str>) -> Result<SuspensionChanges> {
 
 fn stored_changes(changes: &SuspensionChanges) -> Option<String> {
     (!changes.is_empty()).then(|| changes.to_string())
+}
+
+/// The agents of a kernel. A single one that a server of an older version has stored goes before a list.
+pub(super) fn agents(one: Option<String>, several: Option<&str>) -> Result<KernelAgents> {
+    let parse =
+        |text: &str| serde_json::from_str(text).map_err(|_| StoreError::Damaged(format!("agents of a kernel {text}")));
+    let names: Option<Vec<String>> = several.filter(|_| one.is_none()).map(parse).transpose()?;
+    Ok(names.map_or_else(|| KernelAgents::of_one(one), KernelAgents::from))
+}
+
+fn stored_agents(agents: &KernelAgents) -> Option<String> {
+    // A list of texts is always JSON.
+    let text = |names: &[String]| serde_json::to_string(names).unwrap_or_default();
+    Some(agents.names()).filter(|names| names.len() > 1).map(text)
 }
 
 fn kernel_of_row(row: StoredRow, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
@@ -54,7 +69,7 @@ fn kernel_of_row(row: StoredRow, slots: &mut SlotDecoder<Amount>) -> Result<Kern
         submitted_at: row.submitted_at.map(Timestamp::from_micros),
         rules: rules(row.placement_rules.as_deref())?,
         traits: KernelTraits {
-            agent_id: row.agent_id,
+            agents: agents(row.agent_id, row.agent_ids.as_deref())?,
             queue: row.queue,
             priority: row.priority,
             preemptible: row.preemptible,
@@ -164,7 +179,8 @@ pub async fn upsert(db: &impl ConnectionTrait, group: GroupKey, kernels: &Change
             submitted_at: Set(report.submitted_at.map(Timestamp::micros)),
             reported_at: Set(kernel.reported_at.map(Timestamp::micros)),
             placement_rules: Set(report.rules.as_deref().map(stored_rules)),
-            agent_id: Set(report.traits.agent_id.clone()),
+            agent_id: Set(report.traits.agents.only().cloned()),
+            agent_ids: Set(stored_agents(&report.traits.agents)),
             queue: Set(report.traits.queue.clone()),
             priority: Set(report.traits.priority),
             preemptible: Set(report.traits.preemptible),
@@ -192,6 +208,7 @@ pub async fn upsert(db: &impl ConnectionTrait, group: GroupKey, kernels: &Change
         Column::SubmittedAt,
         Column::PlacementRules,
         Column::AgentId,
+        Column::AgentIds,
         Column::Queue,
         Column::Priority,
         Column::Preemptible,

@@ -12,7 +12,7 @@ use sea_orm::{
 use super::decode::SlotDecoder;
 use super::entity::kernel::{Column, Entity, Model};
 use super::entity::kernel_cursor;
-use super::kernels::{expected, phase, rules, select_live};
+use super::kernels::{agents, expected, phase, rules, select_live};
 use super::nullable::NullableColumn;
 use super::{Result, open_kernels};
 use crate::domain::decimal::Amount;
@@ -111,7 +111,7 @@ pub(super) fn live_kernel(row: Model, slots: &mut SlotDecoder<Amount>) -> Result
         critical: row.critical,
         gang_id: row.gang_id,
         gang_min: row.gang_min.and_then(|g| u32::try_from(g).ok()),
-        agent_id: row.agent_id,
+        agents: agents(row.agent_id, row.agent_ids.as_deref())?,
         started_at: row.started_at.map(Timestamp::from_micros),
         submitted_at: row.submitted_at.map(Timestamp::from_micros),
         reported_at: row.reported_at.map(Timestamp::from_micros),

@@ -18,6 +18,7 @@ use crate::division::{QueueSlotGrid, QueueTree};
 use crate::maps::FastMap;
 use crate::placement_rules::Labels;
 use crate::reclaim::RunningMember;
+use crate::reclaim::input::begin_kernels;
 use crate::reclaim::snapshot::{NO_AGENT, cells_of};
 use crate::time::{MICROS_PER_SECOND, Timestamp};
 
@@ -45,6 +46,8 @@ pub struct RunningSeat {
     /// As (column, units of 10^-12), without zeros.
     pub request: Vec<(usize, u128)>,
     pub agent: usize,
+    /// True if it is the first part of its kernel, which may be on several agents.
+    pub begins_kernel: bool,
 }
 
 /// The terms of affinity that a running workload has part in.
@@ -155,10 +158,11 @@ impl<'a> ResolvedRequest<'a> {
     fn seats_of(&self, tree: &QueueTree, workload: &CycleRunning) -> Vec<RunningSeat> {
         let find = |id: &str| self.agents.binary_search_by(|agent| (*agent.agent_id).cmp(id)).ok();
         let agent = |id: Option<&str>| if self.only_totals { 0 } else { id.and_then(find).unwrap_or(NO_AGENT) };
-        let members = workload.members.iter();
-        let seat = |member: &RunningMember| RunningSeat {
+        let members = workload.members.iter().zip(begin_kernels(&workload.members));
+        let seat = |(member, begins_kernel): (&RunningMember, bool)| RunningSeat {
             request: cells_of(tree, &member.slots).collect(),
             agent: agent(member.agent_id.as_deref()),
+            begins_kernel,
         };
         members.map(seat).collect()
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::request::workloads::{CyclePending, CycleRunning, MemberTemplate, WorkloadOwner};
 use crate::placement_rules::{Labels, PlacementRules};
 use crate::queues::LiveKernel;
-use crate::reclaim::RunningMember;
+use crate::reclaim::running_members;
 use crate::time::{MICROS_PER_SECOND, Timestamp};
 use crate::workloads::WorkloadMembers;
 
@@ -81,7 +81,7 @@ impl LiveWorkload<'_> {
             gang_min: kernels.iter().filter_map(|kernel| kernel.gang_min).max(),
             labels,
             affinity,
-            members: kernels.into_iter().map(running_member).collect(),
+            members: kernels.into_iter().flat_map(running_members).collect(),
         })
     }
 }
@@ -105,14 +105,6 @@ fn equal_members<'k>(kernels: impl Iterator<Item = &'k LiveKernel>) -> Vec<Membe
         }
     }
     members
-}
-
-fn running_member(kernel: &LiveKernel) -> RunningMember {
-    RunningMember {
-        kernel_id: Arc::from(kernel.id.to_string()),
-        slots: kernel.slots.clone(),
-        agent_id: kernel.agent_id.as_deref().map(Arc::from),
-    }
 }
 
 fn end_after(start: Timestamp, seconds: i64) -> Timestamp {

@@ -329,7 +329,7 @@ impl<'c, 'a> PlanRun<'c, 'a> {
         cycle.running.evict(&cycle.turn.tree, seats);
         for (running, member) in seats {
             if let Some(rest) = cycle.facts.rests[*running] {
-                cycle.note_lost(rest, *member);
+                cycle.note_lost(rest, *running, *member);
             }
         }
         let gone: FastSet<(usize, usize)> = seats.iter().copied().collect();

@@ -12,7 +12,7 @@ use crate::fault::Fault;
 use crate::maps::FastMap;
 use crate::placement_rules::{AffinityTerm, Labels};
 use crate::reclaim::free_capacity::count_fits;
-use crate::reclaim::input::MAX_CHOICES;
+use crate::reclaim::input::{MAX_CHOICES, count_kernels};
 use crate::reclaim::snapshot::cells_of;
 use crate::slots::SlotAmounts;
 use crate::time::Timestamp;
@@ -47,7 +47,7 @@ struct Resolver<'f, 'a> {
 
 impl<'f, 'a> Resolver<'f, 'a> {
     fn new(facts: &'f mut ResolvedRequest<'a>, tree: &'f QueueTree, source: &RequestParts<'a>) -> Self {
-        let ids = source.running.iter().enumerate().map(|(at, w)| (&*w.workload_id, (at, w.members.len())));
+        let ids = source.running.iter().enumerate().map(|(at, w)| (&*w.workload_id, (at, count_kernels(&w.members))));
         Self {
             facts,
             tree,

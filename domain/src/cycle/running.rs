@@ -8,6 +8,7 @@ use crate::division::QueueTree;
 use crate::fault::Fault;
 use crate::maps::FastMap;
 use crate::placement_rules::Labels;
+use crate::reclaim::input::count_kernels;
 use crate::reclaim::snapshot::{EvictionUnit, RunningIndex};
 use crate::reclaim::{ReclaimAgent, RunningWorkload};
 use crate::slots::SlotAmounts;
@@ -51,9 +52,9 @@ impl<'a> RunningState<'a> {
         &self.queues
     }
 
-    /// How many members of a workload still run.
+    /// How many kernels of a workload still run.
     pub fn count(&self, workload: usize) -> usize {
-        self.seats[workload].len()
+        count_kernels(&self.workloads[workload].members)
     }
 
     /// The members of a unit, as (workload, member) by their places in the request.

@@ -34,6 +34,8 @@ pub struct WorkloadProgress {
     pub started: usize,
     /// The running members of the same workload that the cycle evicted, by their places in the request.
     pub lost: Vec<usize>,
+    /// The number of kernels that they are parts of.
+    pub lost_kernels: usize,
     /// Its place in the order, from 1, once it had a turn.
     pub position: Option<usize>,
     pub reason: Option<NotedReason>,
@@ -46,7 +48,7 @@ impl WorkloadProgress {
 
     /// How many members still have to start for the minimum.
     pub fn missing(&self, shape: &WorkloadShape) -> usize {
-        let held = shape.running.saturating_sub(self.lost.len()) + self.started;
+        let held = shape.running.saturating_sub(self.lost_kernels) + self.started;
         shape.gang.saturating_sub(held)
     }
 
@@ -375,9 +377,10 @@ impl<'a> CycleState<'a> {
     }
 
     /// Notes that the cycle evicted a running member of the workload, of which its minimum needs another one now.
-    pub fn note_lost(&mut self, workload: usize, member: usize) {
+    pub fn note_lost(&mut self, workload: usize, running: usize, member: usize) {
         let progress = &mut self.progress[workload];
         progress.lost.push(member);
+        progress.lost_kernels += usize::from(self.facts.seats[running][member].begins_kernel);
         progress.reason.get_or_insert(NotedReason::NoRoom);
         if self.reservation.as_ref().is_some_and(|known| known.workload == workload) {
             self.end_reservation();

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::cycle::BackfillMode;
 use crate::ids::Member;
+use crate::kernel_agents::AgentPart;
 use crate::maps::{FastMap, FastSet};
 use crate::placement_rules::PlacementRules;
 use crate::queues::{Bound, LiveKernel, QueueConfigs};
@@ -155,8 +156,9 @@ impl<'a> LiveGroup<'a> {
     /// The agents, unless some running members do not say on which they run: then the free room of each is not known.
     fn known_agents(&self) -> &[LiveAgent<'a>] {
         let known: FastSet<&str> = self.agents.iter().map(|agent| agent.agent_id).collect();
-        let mut kernels = self.running.iter().flat_map(|workload| workload.members.running_kernels());
-        let is_known = kernels.all(|kernel| kernel.agent_id.as_deref().is_some_and(|id| known.contains(id)));
+        let kernels = self.running.iter().flat_map(|workload| workload.members.running_kernels());
+        let mut parts = kernels.flat_map(LiveKernel::parts);
+        let is_known = parts.all(|part| part.agent.is_some_and(|id| known.contains(id)));
         if is_known { &self.agents } else { &[] }
     }
 
@@ -263,10 +265,11 @@ impl<'a> InputParts<'a> {
         let owner = workload.members.running_kernels().next()?.owner;
         let started_at = workload.members.running_kernels().filter_map(|kernel| kernel.started_at).max()?;
         let asked_seconds = workload.members.expected_seconds();
-        let agent = |kernel: &LiveKernel| {
-            kernel.agent_id.as_deref().and_then(|id| self.agent_numbers.get(id)).copied().unwrap_or_default()
+        let member = |part: AgentPart| {
+            let agent = part.agent.and_then(|id| self.agent_numbers.get(id)).copied().unwrap_or_default();
+            (agent, part.slots.into_owned())
         };
-        let members = workload.members.running_kernels().map(|kernel| (agent(kernel), kernel.slots.clone()));
+        let members = workload.members.running_kernels().flat_map(LiveKernel::parts).map(member);
         Some(ForecastRunning {
             owner,
             started_at,

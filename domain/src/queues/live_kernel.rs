@@ -5,6 +5,7 @@ use uuid::Uuid;
 use super::demand::DemandPortion;
 use crate::ids::{KernelKey, Member};
 use crate::kernel::{Kernel, KernelPhase, KernelTraits};
+use crate::kernel_agents::{AgentPart, KernelAgents};
 use crate::placement_rules::PlacementRules;
 use crate::slots::SlotAmounts;
 use crate::time::Timestamp;
@@ -24,7 +25,7 @@ pub struct LiveKernel {
     pub critical: bool,
     pub gang_id: Option<String>,
     pub gang_min: Option<u32>,
-    pub agent_id: Option<String>,
+    pub agents: KernelAgents,
     pub started_at: Option<Timestamp>,
     pub submitted_at: Option<Timestamp>,
     /// The time of the first report; `None`: unknown.
@@ -41,8 +42,7 @@ impl LiveKernel {
     /// `None` if the kernel has ended.
     pub fn of(kernel: &Kernel) -> Option<Self> {
         let report = &kernel.report;
-        let KernelTraits { agent_id, queue, priority, preemptible, critical, gang_id, gang_min } =
-            report.traits.clone();
+        let KernelTraits { agents, queue, priority, preemptible, critical, gang_id, gang_min } = report.traits.clone();
         let has_ended = matches!(report.phase, KernelPhase::Unknown | KernelPhase::Terminated);
         (!has_ended).then(|| Self {
             key: kernel.key,
@@ -56,7 +56,7 @@ impl LiveKernel {
             critical,
             gang_id,
             gang_min,
-            agent_id,
+            agents,
             started_at: report.started_at,
             submitted_at: report.submitted_at,
             reported_at: kernel.reported_at,
@@ -65,6 +65,11 @@ impl LiveKernel {
             rules: report.rules.clone(),
             slots: report.slots.clone(),
         })
+    }
+
+    /// The kernel as its parts, one on each of its agents. Whatever looks at the place of a kernel looks at these.
+    pub fn parts(&self) -> impl Iterator<Item = AgentPart<'_>> {
+        self.agents.parts(&self.slots)
     }
 
     pub fn portion(&self) -> DemandPortion<'_> {

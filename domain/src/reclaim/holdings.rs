@@ -16,7 +16,7 @@ pub struct QueueHoldings<'a> {
     /// smaller than the sum of the running workloads.
     removed: QueueSlotGrid<u128>,
     /// The number of members that victims have lost, by workload. Few workloads of many are victims.
-    lost_members: FastMap<usize, usize>,
+    lost_kernels: FastMap<usize, usize>,
     /// The units that are evicted, by queue; each as the range of its members.
     gone: FastMap<usize, Vec<Range<usize>>>,
     /// The amounts of units that plans before this one evicted, with their queues.
@@ -30,7 +30,7 @@ impl<'a> QueueHoldings<'a> {
             request,
             allocated: snapshot.tree.allocated.clone(),
             removed: QueueSlotGrid::new(snapshot.tree.len(), snapshot.width(), 0),
-            lost_members: FastMap::default(),
+            lost_kernels: FastMap::default(),
             gone: FastMap::default(),
             gone_before: Vec::new(),
         }
@@ -42,13 +42,13 @@ impl<'a> QueueHoldings<'a> {
     }
 
     pub fn take(&mut self, unit: &EvictionUnit) {
-        *self.lost_members.entry(unit.job).or_default() += unit.members.len();
+        *self.lost_kernels.entry(unit.job).or_default() += self.snapshot.count_kernels(unit.members.clone());
         self.gone.entry(unit.queue).or_default().push(unit.members.clone());
         self.change(unit, u128::saturating_add);
     }
 
     pub fn give_back(&mut self, unit: &EvictionUnit) {
-        *self.lost_members.entry(unit.job).or_default() -= unit.members.len();
+        *self.lost_kernels.entry(unit.job).or_default() -= self.snapshot.count_kernels(unit.members.clone());
         let gone = self.gone.entry(unit.queue).or_default();
         if let Some(at) = gone.iter().rposition(|members| *members == unit.members) {
             gone.swap_remove(at);
@@ -70,9 +70,9 @@ impl<'a> QueueHoldings<'a> {
         }
     }
 
-    /// The number of members of the workload that run.
+    /// The number of kernels of the workload that run.
     pub fn running(&self, job: usize) -> usize {
-        self.snapshot.jobs[job].members.len() - self.lost_members.get(&job).copied().unwrap_or_default()
+        self.snapshot.jobs[job].kernels - self.lost_kernels.get(&job).copied().unwrap_or_default()
     }
 
     pub fn lost(&self, queue: usize, column: usize) -> bool {

@@ -74,6 +74,32 @@ pub struct RunningMember {
     pub agent_id: Option<Arc<str>>,
 }
 
+impl RunningMember {
+    /// True if it is a further part of the kernel of the member `before` it: the same kernel on another agent.
+    fn continues(&self, before: &Self) -> bool {
+        self.kernel_id == before.kernel_id
+            && self.agent_id.is_some()
+            && before.agent_id.is_some()
+            && self.agent_id != before.agent_id
+    }
+}
+
+/// For each member, true if it is the first part of its kernel. The further parts of a kernel over several agents follow it.
+pub fn begin_kernels(members: &[RunningMember]) -> impl Iterator<Item = bool> + '_ {
+    let before = std::iter::once(None).chain(members.iter().map(Some));
+    members.iter().zip(before).map(|(member, before)| before.is_none_or(|before| !member.continues(before)))
+}
+
+/// The number of kernels that the members are parts of.
+pub fn count_kernels(members: &[RunningMember]) -> usize {
+    begin_kernels(members).filter(|begins| *begins).count()
+}
+
+/// The first part of each kernel, with its place among the members.
+pub fn first_parts(members: &[RunningMember]) -> impl Iterator<Item = (usize, &RunningMember)> {
+    members.iter().enumerate().zip(begin_kernels(members)).filter_map(|(first, begins)| begins.then_some(first))
+}
+
 /// The workload that wants to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -45,3 +45,4 @@ pub use settings::ReclaimOptions;
 pub use simulation::ReclaimSimulation;
 pub(crate) use simulation::find_duplicates;
 pub use workloads::GroupWorkloads;
+pub(crate) use workloads::running_members;

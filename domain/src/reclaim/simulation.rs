@@ -6,7 +6,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::input::{
-    MAX_AGENTS, MAX_CHOICES, MAX_RUNNING_MEMBERS, PendingGang, ReclaimAgent, ReclaimInput, RunningWorkload,
+    MAX_AGENTS, MAX_CHOICES, MAX_RUNNING_MEMBERS, PendingGang, ReclaimAgent, ReclaimInput, RunningWorkload, first_parts,
 };
 use super::observe::observed_tree;
 use super::outcome::ReclaimPlan;
@@ -105,7 +105,7 @@ impl ReclaimSimulation {
         find_duplicates(ids, &mut faults);
         let kernels = workloads.flat_map(|(at, w)| {
             let pointer = move |member: usize| move || format!("/running/{at}/members/{member}/kernel_id");
-            w.members.iter().enumerate().map(move |(member, m)| (&*m.kernel_id, pointer(member)))
+            first_parts(&w.members).map(move |(member, m)| (&*m.kernel_id, pointer(member)))
         });
         find_duplicates(kernels, &mut faults);
         faults.extend(self.wrong_names().take(MAX_FAULTS.saturating_sub(faults.len())));

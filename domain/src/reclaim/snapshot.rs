@@ -6,8 +6,8 @@
 //!
 //! Conventions:
 //! - Queues, workloads ([`SnapshotWorkload`]), members and agents are indices in the lists of the input. The members of all running
-//!   workloads follow each other in one list, so that a workload is a range of members. The core of a gang is the first
-//!   part of its range.
+//!   workloads follow each other in one list, so that a workload is a range of members, and so is a kernel, which is one member on
+//!   each of its agents. The core of a gang is the first part of its range.
 //! - Amounts of members are pairs (column of the tree, units of 10^-12) without zeros.
 //! - The reclaimer's path is its queue and the ancestors upwards; a *step* is an index on this path. Every other queue
 //!   has a [`ComparedQueues`], the two siblings that the rules compare (DIVISION appendix B).
@@ -16,7 +16,7 @@
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-use super::input::{PendingGang, ReclaimAgent, ReclaimInput, RunningWorkload};
+use super::input::{PendingGang, ReclaimAgent, ReclaimInput, RunningWorkload, begin_kernels};
 use super::plan_options::PlanOptions;
 use crate::decimal::Amount;
 use crate::division::tree::faults::unknown_queue;
@@ -33,11 +33,15 @@ pub const NO_AGENT: usize = usize::MAX;
 pub struct SnapshotWorkload {
     pub queue: usize,
     pub members: Range<usize>,
-    /// The number of first members that are the core of the gang.
+    /// The number of kernels that the members are parts of. Only a kernel on several agents has several parts.
+    pub kernels: usize,
+    /// The number of first kernels that are the core of the gang.
+    pub core_kernels: usize,
+    /// The number of first members that are parts of the core.
     pub core: usize,
 }
 
-/// Members that are evicted together: one surplus member, or the core of a gang.
+/// Members that are evicted together: the parts of one surplus kernel, or the core of a gang.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvictionUnit {
     pub job: usize,
@@ -48,6 +52,7 @@ pub struct EvictionUnit {
 
 pub struct SnapshotMember {
     pub agent: usize,
+    begins_kernel: bool,
     cells: Range<usize>,
 }
 
@@ -184,16 +189,19 @@ impl RunningIndex {
         };
         for (workload, queue) in running.iter().zip(queues) {
             let start = index.members.len();
-            for member in &workload.members {
+            for (member, begins_kernel) in workload.members.iter().zip(begin_kernels(&workload.members)) {
                 let find = |by_name: &FastMap<&str, usize>| by_name.get(member.agent_id.as_deref()?).copied();
                 let agent = agents.map_or(0, |by_name| find(by_name).unwrap_or(NO_AGENT));
                 let from = index.cells.len();
                 index.cells.extend(cells_of(tree, &member.slots));
-                index.members.push(SnapshotMember { agent, cells: from..index.cells.len() });
+                index.members.push(SnapshotMember { agent, begins_kernel, cells: from..index.cells.len() });
             }
-            let count = workload.members.len();
-            let core = workload.gang_min.map_or(count, |min| count.min(min.max(1) as usize));
-            index.jobs.push(SnapshotWorkload { queue: *queue, members: start..index.members.len(), core });
+            let members = start..index.members.len();
+            let kernels = index.count_kernels(members.clone());
+            let core_kernels = workload.gang_min.map_or(kernels, |min| kernels.min(min.max(1) as usize));
+            let first_surplus = index.kernels_in(members.clone()).nth(core_kernels);
+            let core = first_surplus.map_or(members.end, |kernel| kernel.start) - start;
+            index.jobs.push(SnapshotWorkload { queue: *queue, members, kernels, core_kernels, core });
         }
         index.index_jobs(tree.len());
         index
@@ -238,6 +246,19 @@ impl RunningIndex {
     /// The running workloads of a queue, without those of its descendants.
     pub fn jobs_of(&self, queue: usize) -> &[usize] {
         &self.jobs_by_queue[self.job_starts[queue]..self.job_starts[queue + 1]]
+    }
+
+    /// The members that are the parts of each kernel, of members that begin with the first part of one.
+    pub fn kernels_in(&self, members: Range<usize>) -> impl DoubleEndedIterator<Item = Range<usize>> + '_ {
+        let end = members.end;
+        let next = move |first: usize| (first + 1..end).find(|member| self.members[*member].begins_kernel);
+        let firsts = members.filter(move |member| self.members[*member].begins_kernel);
+        firsts.map(move |first| first..next(first).unwrap_or(end))
+    }
+
+    /// The number of kernels that the members are parts of.
+    pub fn count_kernels(&self, members: Range<usize>) -> usize {
+        self.members[members].iter().filter(|member| member.begins_kernel).count()
     }
 
     /// The amounts that a member holds, as (column, units of 10^-12).

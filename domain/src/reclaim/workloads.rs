@@ -74,12 +74,15 @@ fn set_from_kernels(workload: &mut RunningWorkload, kernels: &[&LiveKernel]) {
     workload.created_at = kernels.iter().filter_map(|k| k.started_at).min();
     workload.started_at = kernels.iter().filter_map(|k| k.started_at).max();
     workload.gang_min = kernels.iter().filter_map(|k| k.gang_min).max();
-    workload.members = kernels
-        .iter()
-        .map(|k| RunningMember {
-            kernel_id: Arc::from(k.id.to_string()),
-            slots: k.slots.clone(),
-            agent_id: k.agent_id.as_deref().map(Arc::from),
-        })
-        .collect();
+    workload.members = kernels.iter().copied().flat_map(running_members).collect();
+}
+
+/// The kernel as members of its workload: one on each of its agents.
+pub fn running_members(kernel: &LiveKernel) -> impl Iterator<Item = RunningMember> {
+    let kernel_id: Arc<str> = Arc::from(kernel.id.to_string());
+    kernel.parts().map(move |part| RunningMember {
+        kernel_id: Arc::clone(&kernel_id),
+        slots: part.slots.into_owned(),
+        agent_id: part.agent.map(Arc::from),
+    })
 }

@@ -1,5 +1,6 @@
 //! The slots that running members hold, summed by domain, project, user, queue or agent.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -55,10 +56,11 @@ pub struct HolderSums {
 }
 
 impl HolderSums {
-    fn add(&mut self, kernel: &LiveKernel) {
-        match kernel.phase {
+    /// Adds a kernel, or the part of one that its holder has, which holds these slots while it runs.
+    fn add(&mut self, phase: KernelPhase, slots: &SlotAmounts) {
+        match phase {
             KernelPhase::Running => {
-                self.held.add(&kernel.slots);
+                self.held.add(slots);
                 self.running += 1;
             }
             KernelPhase::Pending => self.pending += 1,
@@ -84,16 +86,18 @@ fn parts<'a>(held: &'a SlotAmounts, capacity: &'a SlotAmounts) -> impl Iterator<
 }
 
 /// The sums of all holders, the one with the largest share of a slot first, then by name. `empty` are holders that are listed
-/// also without kernels.
-pub fn sum_holders<'k>(
+/// also without kernels. A kernel counts for each of its holders, with the slots that are that holder's part.
+pub fn sum_holders<'k, P: IntoIterator<Item = (CapacityHolder, Cow<'k, SlotAmounts>)>>(
     kernels: impl Iterator<Item = &'k LiveKernel>,
     empty: impl Iterator<Item = CapacityHolder>,
-    holder_of: impl Fn(&LiveKernel) -> CapacityHolder,
+    parts_of: impl Fn(&'k LiveKernel) -> P,
     capacity: &SlotAmounts,
 ) -> Vec<(CapacityHolder, HolderSums)> {
     let mut sums: BTreeMap<CapacityHolder, HolderSums> = empty.map(|holder| (holder, HolderSums::default())).collect();
     for kernel in kernels.filter(|kernel| kernel.phase.is_live()) {
-        sums.entry(holder_of(kernel)).or_default().add(kernel);
+        for (holder, slots) in parts_of(kernel) {
+            sums.entry(holder).or_default().add(kernel.phase, &slots);
+        }
     }
     let mut rows: Vec<(f64, CapacityHolder, HolderSums)> =
         sums.into_iter().map(|(holder, sums)| (sums.largest_share(capacity), holder, sums)).collect();

@@ -5,6 +5,7 @@ use domain::ids::{KernelId, KernelKey, SessionId};
 use domain::kernel::{
     Kernel, KernelAdvance, KernelPhase, KernelReport, KernelTraits, OpenKernel, ReportConflict, SharedKernelValues,
 };
+use domain::kernel_agents::KernelAgents;
 use domain::names::check_name;
 use domain::slots::{SlotAmounts, SlotName, SlotUsages};
 use domain::time::Timestamp;
@@ -273,7 +274,7 @@ prop_compose! {
         let mut reports = vec![pending];
         if ran {
             let mut running = report(KernelPhase::Running, started_at, None);
-            running.traits.agent_id = Some("node-1".to_owned());
+            running.traits.agents = KernelAgents::One("node-1".to_owned());
             reports.push(running);
         }
         if ended {

@@ -11,6 +11,7 @@ use domain::forecast::{
 use domain::identity;
 use domain::ids::Member;
 use domain::kernel::KernelPhase;
+use domain::kernel_agents::KernelAgents;
 use domain::maps::FastMap;
 use domain::placement_rules::{Labels, PlacementRules, Taint};
 use domain::queues::{Bound, LiveKernel, QueueConfig, QueueConfigs};
@@ -46,7 +47,7 @@ fn kernel(name: &str, cores: u64) -> LiveKernel {
         critical: false,
         gang_id: Some(name.to_owned()),
         gang_min: None,
-        agent_id: None,
+        agents: KernelAgents::Unknown,
         started_at: None,
         submitted_at: Some(later(-HOUR)),
         reported_at: None,
@@ -61,7 +62,7 @@ fn runs(name: &str, cores: u64, agent: Option<&str>) -> LiveKernel {
     LiveKernel {
         phase: KernelPhase::Running,
         started_at: Some(later(-HOUR / 2)),
-        agent_id: agent.map(str::to_owned),
+        agents: KernelAgents::of_one(agent.map(str::to_owned)),
         ..kernel(name, cores)
     }
 }
@@ -166,6 +167,18 @@ fn totals_count_where_a_running_member_names_no_agent() {
     let unplaced = [workload(runs("now", 2, None), None)];
     assert!(is_now(cluster.forecast(&unplaced, kernel("w", 6), "default")), "six of eight cores are free somewhere");
     assert!(!is_now(cluster.forecast(&unplaced, kernel("w", 7), "default")));
+}
+
+#[test]
+fn a_running_kernel_holds_its_part_on_each_of_its_agents() {
+    let cluster = Cluster::new();
+    let agents: KernelAgents = vec!["n2".to_owned(), "n1".to_owned()].into();
+    let spread = [workload(LiveKernel { agents, ..runs("now", 3, None) }, None)];
+    assert!(is_now(cluster.forecast(&spread, kernel("w", 3), "default")), "n1 has one core of the three");
+    assert!(!is_now(cluster.forecast(&spread, kernel("w", 4), "default")), "no agent is free");
+    let unknown: KernelAgents = vec!["n1".to_owned(), "n9".to_owned()].into();
+    let elsewhere = [workload(LiveKernel { agents: unknown, ..runs("now", 3, None) }, None)];
+    assert!(is_now(cluster.forecast(&elsewhere, kernel("w", 5), "default")), "only totals count");
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod filters;
 mod forecasts;
 mod hierarchy;
 mod job_schedules;
+mod kernel_agents;
 mod kernels;
 mod ledger;
 mod live_forecasts;

@@ -1,10 +1,12 @@
 //! Workloads: their members, their status, what keeps them from ever starting, and what is held.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::ids::KernelKey;
 use domain::kernel::KernelPhase;
+use domain::kernel_agents::KernelAgents;
 use domain::placement_rules::{Labels, PlacementRules, Taint};
 use domain::queues::{LiveKernel, QueueConfig, QueueConfigs};
 use domain::slots::SlotAmounts;
@@ -33,7 +35,7 @@ fn kernel(id: u128, gang: Option<&str>, phase: KernelPhase) -> LiveKernel {
         critical: false,
         gang_id: gang.map(str::to_owned),
         gang_min: None,
-        agent_id: None,
+        agents: KernelAgents::Unknown,
         started_at: None,
         submitted_at: None,
         reported_at: None,
@@ -309,23 +311,26 @@ proptest! {
 
 #[test]
 fn what_is_held_is_summed_by_holder() {
-    let running = |id, gpus: &str, agent: Option<&str>| LiveKernel {
+    let running = |id, gpus: &str, agents: &[&str]| LiveKernel {
         slots: amounts(&[("gpu", gpus)]),
-        agent_id: agent.map(str::to_owned),
+        agents: agents.iter().map(ToString::to_string).collect::<Vec<_>>().into(),
         ..kernel(id, None, KernelPhase::Running)
     };
     let kernels = [
-        running(1, "2", Some("n2")),
-        running(2, "3", Some("n1")),
-        running(3, "1", Some("n2")),
-        running(4, "1", None),
-        LiveKernel { phase: KernelPhase::Suspended, ..running(5, "4", Some("n3")) },
+        running(1, "2", &["n2"]),
+        running(2, "2", &["n1"]),
+        running(3, "2", &["n2", "n1"]),
+        running(4, "1", &[]),
+        LiveKernel { phase: KernelPhase::Suspended, ..running(5, "4", &["n3", "n1"]) },
         kernel(6, None, KernelPhase::Pending),
     ];
-    let holder = |kernel: &LiveKernel| CapacityHolder { name: kernel.agent_id.clone(), id: None };
+    let parts = |kernel: &'_ LiveKernel| {
+        let holder = |agent: Option<&str>| CapacityHolder { name: agent.map(str::to_owned), id: None };
+        kernel.parts().map(|part| (holder(part.agent), Cow::Owned(part.slots.into_owned()))).collect::<Vec<_>>()
+    };
     let empty = ["n3", "n1"].map(|name| CapacityHolder { name: Some(name.to_owned()), id: None });
     let capacity = amounts(&[("gpu", "8"), ("cpu", "0")]);
-    let rows = sum_holders(kernels.iter(), empty.into_iter(), holder, &capacity);
+    let rows = sum_holders(kernels.iter(), empty.into_iter(), parts, &capacity);
     let seen: Vec<(Option<&str>, String, u64, u64)> = rows
         .iter()
         .map(|(holder, sums)| {
@@ -336,7 +341,7 @@ fn what_is_held_is_summed_by_holder() {
     assert_eq!(
         seen,
         [
-            (Some("n1"), "0.375".to_owned(), 1, 0),
+            (Some("n1"), "0.375".to_owned(), 2, 0),
             (Some("n2"), "0.375".to_owned(), 2, 0),
             (None, "0.125".to_owned(), 1, 1),
             (Some("n3"), String::new(), 0, 0),

@@ -3,6 +3,7 @@
 use crate::cli::import::job::{ImportedJob, key_of_run};
 use crate::cli::import::row;
 use crate::connectors::scheduler_run::SchedulerRun;
+use crate::domain::kernel_agents::KernelAgents;
 use crate::domain::names::check_name;
 use crate::domain::slots::{SlotAmounts, SlotName};
 
@@ -22,7 +23,7 @@ pub fn write_run(run: &SchedulerRun, resource_group: &str, lines: &mut Vec<u8>) 
         started_at: Some(run.started_at),
         terminated_at: run.ended_at,
         slots,
-        agent: run.machine.clone().filter(|machine| check_name(machine).is_ok()),
+        agents: KernelAgents::of_one(run.machine.clone().filter(|machine| check_name(machine).is_ok())),
         priority: run.priority,
         ..ImportedJob::default()
     };

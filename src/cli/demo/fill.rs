@@ -17,6 +17,7 @@ use crate::domain::fairness::PendingCounts;
 use crate::domain::identity;
 use crate::domain::ids::Owner;
 use crate::domain::kernel::{KernelPhase, KernelReport, KernelTraits};
+use crate::domain::kernel_agents::KernelAgents;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::{MICROS_PER_SECOND, TimeSpan, Timestamp};
 use crate::domain::weight::Weight;
@@ -239,7 +240,7 @@ fn kernel_traits(kernel: &DemoKernel, seed: u64) -> KernelTraits {
     let service = person.habit == WorkHabit::SteadyService;
     let notebook = person.habit == WorkHabit::Office && kernel.job.is_multiple_of(5);
     KernelTraits {
-        agent_id: kernel.placed.map(|(node, _)| agent_name(kernel.group, node)),
+        agents: KernelAgents::of_one(kernel.placed.map(|(node, _)| agent_name(kernel.group, node))),
         priority: i32::from(service),
         preemptible: !service && !notebook,
         critical: service && PROJECTS[person.project].1 == "industry",

@@ -12,6 +12,7 @@ use super::random::SeededRandom;
 use crate::domain::changes::SuspensionChanges;
 use crate::domain::identity;
 use crate::domain::kernel::{KernelPhase, KernelReport, KernelTraits};
+use crate::domain::kernel_agents::KernelAgents;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 use crate::service::ingest::incoming::{IncomingReport, OwnerNames};
@@ -61,8 +62,8 @@ pub async fn step(service: &Arc<Service>, group: &str, random: &mut SeededRandom
     if !starts.iter().any(|(report, _)| report.id == again.id) {
         changed.push(again);
     }
-    changed.extend(starts.into_iter().map(|(report, agent_id)| {
-        let traits = KernelTraits { agent_id, ..report.traits };
+    changed.extend(starts.into_iter().map(|(report, agents)| {
+        let traits = KernelTraits { agents, ..report.traits };
         KernelReport { phase: KernelPhase::Running, started_at: Some(now), traits, ..report }
     }));
     service.ingest(&caller, group, changed.into_iter().map(incoming_report).collect()).await?;
@@ -86,7 +87,7 @@ fn submitted_again(group: &str, ended: &KernelReport, now: Timestamp) -> KernelR
         terminated_at: None,
         changes: SuspensionChanges::default(),
         submitted_at: Some(now),
-        traits: KernelTraits { agent_id: None, gang_id: None, gang_min: None, ..ended.traits.clone() },
+        traits: KernelTraits { agents: KernelAgents::Unknown, gang_id: None, gang_min: None, ..ended.traits.clone() },
         ..ended.clone()
     }
 }
@@ -98,20 +99,20 @@ fn jobs_to_start(
     group: &str,
     waiting: &[KernelReport],
     ended: &[&KernelReport],
-) -> Result<Vec<(KernelReport, Option<String>)>> {
+) -> Result<Vec<(KernelReport, KernelAgents)>> {
     let single: Vec<&KernelReport> = waiting.iter().filter(|report| report.traits.gang_id.is_none()).collect();
     let workloads = single.iter().map(|report| pending_workload(report)).collect();
     let sequenced = service.sequence(caller, group, SequenceInput { workloads, ..SequenceInput::default() })?;
-    let mut rooms: Vec<(Option<String>, SlotAmounts)> =
-        ended.iter().map(|report| (report.traits.agent_id.clone(), report.slots.clone())).collect();
+    let mut rooms: Vec<(KernelAgents, SlotAmounts)> =
+        ended.iter().map(|report| (report.traits.agents.clone(), report.slots.clone())).collect();
     let mut starts = Vec::new();
     for report in sequenced.order.iter().filter_map(|at| single.get(usize::try_from(*at).ok()?)) {
-        let fits = |(_, room): &&mut (Option<String>, SlotAmounts)| {
+        let fits = |(_, room): &&mut (KernelAgents, SlotAmounts)| {
             report.slots.iter().all(|(slot, asked)| room.get(slot).is_some_and(|free| free >= asked))
         };
-        if let Some((agent_id, room)) = rooms.iter_mut().find(fits) {
+        if let Some((agents, room)) = rooms.iter_mut().find(fits) {
             room.subtract(&report.slots);
-            starts.push(((*report).clone(), agent_id.clone()));
+            starts.push(((*report).clone(), agents.clone()));
         }
     }
     Ok(starts)

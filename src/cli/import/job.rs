@@ -7,6 +7,7 @@ use super::zone::TimesRead;
 use crate::domain::identity;
 use crate::domain::ids::{KernelId, ProjectId, SessionId, UserId};
 use crate::domain::kernel::KernelPhase;
+use crate::domain::kernel_agents::KernelAgents;
 use crate::domain::names::{check_name, is_label_or_empty};
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
@@ -37,8 +38,8 @@ pub struct ImportedJob {
     pub slots: SlotAmounts,
     /// Resources that are slices of devices and count as whole ones in `slots`.
     pub device_slices: Vec<String>,
-    /// The node, if the job ran on exactly one.
-    pub agent: Option<String>,
+    /// The nodes that the job ran on, where the trace names them.
+    pub agents: KernelAgents,
     pub queue: Option<String>,
     /// Slurm's QOS.
     pub qos: String,
@@ -104,7 +105,7 @@ impl ImportedJob {
 
     /// Removes optional names that are not valid.
     fn skip_bad_labels(&mut self) {
-        let Self { session_key, domain, charge_class, agent, queue, skipped, .. } = self;
+        let Self { session_key, domain, charge_class, agents, queue, skipped, .. } = self;
         if check_label("session", session_key).is_err() {
             skipped.add("session", session_key);
             session_key.clear();
@@ -116,9 +117,13 @@ impl ImportedJob {
                 name.clear();
             }
         }
-        for (label, name) in [("node", agent), ("queue", queue)] {
+        let bad_node = agents.names().iter().find(|name| !is_name(name)).cloned();
+        if bad_node.is_some() {
+            *agents = KernelAgents::Unknown;
+        }
+        for (label, bad) in [("node", bad_node), ("queue", queue.take_if(|name| !is_name(name)))] {
             // A field with invalid UTF-8 may already be noted under its own name.
-            if let Some(bad) = name.take_if(|name| !is_name(name))
+            if let Some(bad) = bad
                 && !bad.is_empty()
                 && !skipped.has_value(&bad)
             {

@@ -22,6 +22,7 @@ use super::parser::{LineParser, ParsedLine};
 use super::reason::DropReason;
 use super::skipped::SkippedFields;
 use crate::domain::decimal::Amount;
+use crate::domain::kernel_agents::KernelAgents;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
@@ -233,7 +234,7 @@ impl FinishRecord {
             run_micros,
             slots: self.slots(&mut skipped),
             skipped,
-            agent: self.hosts.names.first().filter(|_| self.hosts.names.len() == 1).cloned(),
+            agents: KernelAgents::of_one(self.hosts.names.first().filter(|_| self.hosts.names.len() == 1).cloned()),
             user: self.user,
             project: self.project,
             resource_group: self.queue.clone(),

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::job::ImportedJob;
 use crate::domain::ids::{KernelId, SessionId};
+use crate::domain::kernel_agents::KernelAgents;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 
@@ -22,7 +23,7 @@ struct KernelRow<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     terminated_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    agent_id: Option<&'a str>,
+    agent_id: Option<&'a KernelAgents>,
     #[serde(skip_serializing_if = "Option::is_none")]
     queue: Option<&'a str>,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -43,7 +44,7 @@ pub fn write(job: &ImportedJob, id: KernelId, lines: &mut Vec<u8>) -> serde_json
         status: job.phase().as_str(),
         started_at: job.started_at,
         terminated_at: job.terminated_at,
-        agent_id: job.agent.as_deref(),
+        agent_id: Some(&job.agents).filter(|agents| !agents.names().is_empty()),
         queue: job.queue.as_deref(),
         charge_class: &job.charge_class,
         priority: Some(job.priority).filter(|priority| *priority != 0),

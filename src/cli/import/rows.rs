@@ -73,8 +73,11 @@ fn parse_mended(parser: &mut dyn LineParser, text: &str) -> Result<ParsedLine, I
         return Err(ImportError::UnreadableHeader(DropReason::InvalidUtf8));
     }
     let note = |mut job: ImportedJob| {
-        let names = [job.queue.as_deref(), job.agent.as_deref(), Some(&job.session_key), Some(&job.domain)];
-        let is_in_name = names.into_iter().flatten().any(|name| name.contains(NOT_UTF8));
+        let is_in_name = {
+            let names = [job.queue.as_deref(), Some(&*job.session_key), Some(&*job.domain)].into_iter().flatten();
+            let mut names = names.chain(job.agents.names().iter().map(String::as_str));
+            names.any(|name| name.contains(NOT_UTF8))
+        };
         if job.skipped.is_empty() && !is_in_name {
             job.skipped.add(NOT_UTF8_FIELD, text);
         }

@@ -25,6 +25,7 @@ use super::reason::DropReason;
 use super::skipped::SkippedFields;
 use super::utf8::NOT_UTF8;
 use crate::domain::decimal::Amount;
+use crate::domain::kernel_agents::KernelAgents;
 use crate::domain::names::check_name;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
@@ -136,7 +137,7 @@ impl SwfParser {
             started_at: Some(started_at),
             terminated_at: Some(terminated_at),
             slots: self.slots(&fields, nodes.len().max(1) as u64, &mut skipped),
-            agent: single_node(&nodes),
+            agents: KernelAgents::of_one(single_node(&nodes)),
             queue: queue.or_else(|| owner_name(fields[14], &self.queues, "q")),
             limit_seconds: skipped.read("requested time", fields[8], parse_limit(fields[8])),
             skipped,

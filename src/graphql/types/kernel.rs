@@ -40,7 +40,10 @@ pub struct KernelNode {
     tolerations: JsonString,
     /// The agents that it needs, and the workloads that it has to be near to or away from; null: none.
     affinity: Option<JsonString>,
+    /// Where it runs, if that is one agent; null: several, or not reported.
     agent_id: Option<String>,
+    /// All agents that it runs on, in the order of the report.
+    agent_ids: Vec<String>,
     queue: Option<String>,
     priority: i32,
     preemptible: bool,
@@ -77,7 +80,8 @@ impl KernelNode {
             labels: JsonString::of(&rules.labels),
             tolerations: JsonString::of(&rules.tolerations),
             affinity: (!rules.affinity.is_empty()).then(|| JsonString::of(&rules.affinity)),
-            agent_id: report.traits.agent_id,
+            agent_id: report.traits.agents.only().cloned(),
+            agent_ids: report.traits.agents.names().to_vec(),
             queue: report.traits.queue,
             priority: report.traits.priority,
             preemptible: report.traits.preemptible,

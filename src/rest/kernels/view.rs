@@ -26,7 +26,8 @@ use crate::service::people::PeopleDirectory;
     "status_at": "2026-01-13T10:30:00Z", "started_at": "2026-01-13T10:00:00Z", "terminated_at": "2026-01-13T11:00:00Z",
     "end_inferred": false, "last_usage_recorded_at": "2026-01-13T11:00:00Z", "expected_seconds": 7200,
     "charge_class": "high", "submitted_at": "2026-01-13T09:40:00Z", "labels": {"app": "trainer"}, "tolerations": [{"key": "gpu", "operator": "Exists"}],
-    "affinity": {"agents": [{"key": "gpu", "operator": "In", "values": ["a100"]}]}, "agent_id": "node-01", "queue": "vision", "priority": 0, "preemptible": true, "critical": false, "gang_id": null,
+    "affinity": {"agents": [{"key": "gpu", "operator": "In", "values": ["a100"]}]}, "agent_id": "node-01", "agent_ids": ["node-01"],
+    "queue": "vision", "priority": 0, "preemptible": true, "critical": false, "gang_id": null,
     "gang_min": null
 }))]
 pub struct KernelView {
@@ -68,7 +69,10 @@ pub struct KernelView {
     pub tolerations: Vec<Toleration>,
     /// `null`: it has none.
     pub affinity: Option<Affinity>,
+    /// Where it runs, if that is one agent; `null`: several, or not reported.
     pub agent_id: Option<String>,
+    /// All agents that it runs on, in the order of the report.
+    pub agent_ids: Vec<String>,
     pub queue: Option<String>,
     pub priority: i32,
     pub preemptible: bool,
@@ -104,7 +108,8 @@ impl KernelView {
             labels,
             tolerations,
             affinity: Some(affinity).filter(|affinity| !affinity.is_empty()),
-            agent_id: traits.agent_id,
+            agent_id: traits.agents.only().cloned(),
+            agent_ids: traits.agents.names().to_vec(),
             queue: traits.queue,
             priority: traits.priority,
             preemptible: traits.preemptible,

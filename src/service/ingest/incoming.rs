@@ -9,10 +9,11 @@ use crate::domain::changes::SuspensionChanges;
 use crate::domain::defaults::default_true;
 use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{KernelPhase, KernelReport, KernelTraits};
+use crate::domain::kernel_agents::{KernelAgents, MAX_AGENTS_OF_KERNEL, ReportedAgents, check_agent_names};
 use crate::domain::names::{UNKNOWN_DOMAIN, check_charge_class, check_display_name, check_name};
 use crate::domain::placement_rules::{Affinity, Labels, MAX_TAINTS, PlacementRules, Toleration};
 use crate::domain::reading::seconds::{self, MAX_SECONDS};
-use crate::domain::reading::{ReadOnly, at_most};
+use crate::domain::reading::{ReadOnly, at_most, at_most_if_any};
 use crate::domain::reported_status::ReportedStatus;
 use crate::domain::reported_time::optional_time;
 use crate::domain::slots::{SlotAmounts, resource_slots};
@@ -79,7 +80,12 @@ pub struct KernelInput {
     pub tolerations: Vec<Toleration>,
     /// The agents that it needs, and the workloads that it has to be near to or away from.
     pub affinity: Option<Affinity>,
-    pub agent_id: Option<String>,
+    #[schema(schema_with = crate::domain::schemas::reported_agents)]
+    pub agent_id: Option<ReportedAgents>,
+    /// The agents as answers have them; counts where `agent_id` names none, and must not differ from it otherwise.
+    #[serde(default, deserialize_with = "at_most_if_any::<MAX_AGENTS_OF_KERNEL, _, _>")]
+    #[schema(max_items = 10_000)]
+    pub agent_ids: Option<Vec<String>>,
     pub queue: Option<String>,
     #[serde(default)]
     pub priority: i32,
@@ -162,18 +168,26 @@ pub struct RefusedReport {
 
 impl KernelInput {
     /// Checks what the types do not. The life of a kernel without an end is measured until `now`.
-    pub fn check(self, people: &PeopleDirectory, now: Timestamp) -> std::result::Result<IncomingReport, Vec<Fault>> {
+    pub fn check(
+        mut self,
+        people: &PeopleDirectory,
+        now: Timestamp,
+    ) -> std::result::Result<IncomingReport, Vec<Fault>> {
         let mut faults = Vec::new();
         let user = collect_fault(lookup::user(people, self.user_uuid.map(UserId), self.user.as_deref()), &mut faults);
         let project = collect_fault(
             lookup::project(people, self.project_id.map(ProjectId), self.project.as_deref()),
             &mut faults,
         );
+        let agents = self.take_agents().unwrap_or_else(|of_agents| {
+            faults.extend(of_agents);
+            KernelAgents::Unknown
+        });
         let mut fault = |pointer: &str, code, said: &str| faults.push(Fault::about(pointer, code, said));
         if let Some(Err(error)) = self.domain_name.as_deref().map(|name| people.check_domain_name(name)) {
             fault("/domain_name", "invalid_name", &error.to_string());
         }
-        for (pointer, name) in [("/agent_id", &self.agent_id), ("/queue", &self.queue), ("/gang_id", &self.gang_id)] {
+        for (pointer, name) in [("/queue", &self.queue), ("/gang_id", &self.gang_id)] {
             if let Some(Err(error)) = name.as_deref().map(check_name) {
                 fault(pointer, "invalid_name", &error.to_string());
             }
@@ -222,7 +236,7 @@ impl KernelInput {
             submitted_at: self.submitted_at,
             rules,
             traits: KernelTraits {
-                agent_id: self.agent_id,
+                agents,
                 queue: self.queue,
                 priority: self.priority,
                 preemptible: self.preemptible,
@@ -237,6 +251,18 @@ impl KernelInput {
         let project =
             OwnerNames { name: lookup::name_given_to(project.0, self.project), display_name: self.project_name };
         Ok(IncomingReport { report, user, project, project_stays, mistakes })
+    }
+
+    /// The agents that the report names, in one of its two keys.
+    fn take_agents(&mut self) -> std::result::Result<KernelAgents, Vec<Fault>> {
+        let named = self.agent_id.take().map(|reported| reported.check("/agent_id")).transpose()?;
+        let listed = self.agent_ids.take().map(|names| check_agent_names(names, "/agent_ids")).transpose()?;
+        match (named, listed) {
+            (Some(named), Some(listed)) if named != listed => {
+                Err(vec![Fault::about("/agent_ids", "contradiction", "differs from `agent_id`")])
+            }
+            (named, listed) => Ok(named.or(listed).unwrap_or_default()),
+        }
     }
 
     /// Checks the times, which have to fit the status and each other. Each fault has a pointer, a code and a detail. The

@@ -16,7 +16,7 @@ use crate::service::input::warning::{InputWarning, MAX_WARNINGS};
 pub enum ReportMistake {
     /// The kernel occupies a slot that no agent of the group has.
     SlotNotOffered(SlotName),
-    /// The kernel runs on an agent whose name stands for several.
+    /// The kernel runs on an agent whose name looks like that of several.
     AgentRange(String),
     /// The status, or a part of it, is not known.
     Status(StatusDoubt),
@@ -28,9 +28,9 @@ impl ReportMistake {
     /// Probable mistakes in one report to a group, besides those that its check found. Needs no database.
     pub fn find(group: &GroupProfile, report: &KernelReport) -> impl Iterator<Item = Self> {
         let slots = report.slots.iter().map(|(slot, _)| slot);
-        let agent = report.traits.agent_id.as_ref().filter(|agent| looks_like_range(agent));
+        let ranges = report.traits.agents.names().iter().filter(|agent| looks_like_range(agent));
         let lacking = slots.filter(|slot| group.lacks_slot(*slot)).map(Self::SlotNotOffered);
-        lacking.chain(agent.cloned().map(Self::AgentRange))
+        lacking.chain(ranges.cloned().map(Self::AgentRange))
     }
 
     /// The warning, with a pointer into the report.
@@ -43,8 +43,7 @@ impl ReportMistake {
             ),
             Self::AgentRange(name) => {
                 let detail = format!(
-                    "the agent {name:?} looks like a range of agents, and is taken as one; report a kernel for each agent, or no \
-                     agent"
+                    "the agent {name:?} looks like a range of agents, and is taken as one; name the agents of a kernel as a list"
                 );
                 InputWarning::at("/agent_id", "agent_range", detail)
             }

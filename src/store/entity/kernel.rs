@@ -36,7 +36,11 @@ pub struct Model {
     /// Labels, tolerations and affinity as JSON; `None`: the kernel has none.
     #[sea_orm(column_type = "Text", nullable)]
     pub placement_rules: Option<String>,
+    /// The agent of a kernel that runs on one alone.
     pub agent_id: Option<String>,
+    /// The agents of a kernel that runs on several: a JSON array; `None`: it does not.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub agent_ids: Option<String>,
     pub queue: Option<String>,
     pub priority: i32,
     pub preemptible: bool,

@@ -66,7 +66,7 @@ fn status_is_a_table_or_csv() {
     run(&db, ["migrate", "up"]).ok();
     let csv = run(&db, ["migrate", "status", "-o", "csv"]).ok();
     assert!(
-        csv.starts_with("name,status\nm0001_schema,applied\nm0002_connectors,applied\nm0003_forecasts,applied\n"),
+        csv.starts_with("name,status\nm0001_schema,applied\nm0002_connectors,applied\nm0003_forecasts,applied\nm0004_kernel_agents,applied\n"),
         "{csv}"
     );
     let table = run(&db, ["migrate", "status"]).ok();
@@ -111,7 +111,7 @@ fn logs_of_two_servers(db: &TestDb) -> String {
     let logs = logs.map(|log| std::fs::read_to_string(log).unwrap()).concat();
     assert_eq!(
         run(db, ["migrate", "status", "-o", "csv"]).ok(),
-        "name,status\nm0001_schema,applied\nm0002_connectors,applied\nm0003_forecasts,applied\n",
+        "name,status\nm0001_schema,applied\nm0002_connectors,applied\nm0003_forecasts,applied\nm0004_kernel_agents,applied\n",
         "{logs}"
     );
     logs

@@ -219,6 +219,10 @@ fn runs_are_the_kernels_of_an_import() {
     );
     assert_eq!(task["occupied_slots"], json!({"billing": "1", "cpu": "1", "mem": "10485760"}));
     assert_eq!((&find("15@1795994335")["charge_class"], &task["agent_id"]), (&json!("fast"), &json!("n2")));
+    let spread = convert_runs(&recorded::SACCT.replace("|n2|", "|n[2-3],m1|"), &choices).unwrap();
+    let mut rows = spread.runs.iter().map(|run| serde_json::from_str::<Value>(&run.line).unwrap());
+    let task = rows.find(|line| line["kernel_id"] == task["kernel_id"]).unwrap();
+    assert_eq!(task["agent_id"], json!(["n2", "n3", "m1"]), "a job has all of its nodes");
     assert!(convert_runs(recorded::SACCT.trim_end(), &choices).unwrap_err().contains("broke off"));
     assert!(convert_runs("JobIDRaw|User\n1|a\n", &choices).is_err());
 }

@@ -44,7 +44,7 @@ fn empty_is_unknown_and_never_invented() {
     assert_eq!((job.user.as_str(), job.project.as_str(), job.domain.as_str()), ("unknown", "unknown", "unknown"));
     assert_eq!((job.resource_group.as_str(), job.session_key.as_str()), ("unknown", "j1"));
     assert_eq!((job.submitted_at, job.terminated_at, slots(&job).as_str()), (None, None, ""));
-    assert_eq!((job.agent, job.queue), (None, None));
+    assert_eq!((job.agents.only(), job.queue), (None, None));
     let never_ran = table(&["j1,,ann,,,,,,2026-02-01T08:00:00Z,4,,,CANCELLED"]).only_job();
     assert_eq!(never_ran.started_at, None);
     assert_eq!(table(&["j1,,ann,,,,2026-02-01T08:00:00Z,,,4,,,PENDING"]).reasons(), [DropReason::NotStarted]);

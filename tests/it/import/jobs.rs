@@ -63,7 +63,7 @@ fn a_report_says_what_the_trace_says() {
     assert_eq!((first.started_at, first.terminated_at), (jobs[0].started_at, jobs[0].terminated_at));
     let traced = "7 100 20 300 4 -1 -1 8 600 -1 1 5 6 -1 2 3 -1 -1 {11,11} long";
     let traits = report(&read("swf", traced).only_job()).traits;
-    assert_eq!((traits.agent_id.as_deref(), traits.queue.as_deref()), (Some("node11"), Some("long")));
+    assert_eq!((traits.agents.only().map(String::as_str), traits.queue.as_deref()), (Some("node11"), Some("long")));
 }
 
 #[test]

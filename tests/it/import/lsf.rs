@@ -29,18 +29,18 @@ fn a_finish_becomes_a_job() {
     assert_eq!((job.user.as_str(), job.project.as_str(), job.queue.as_deref()), ("ann", "physics", Some("night")));
     assert_eq!(job.submitted_at, Some(at("2026-02-02T02:40:00Z")));
     assert_eq!((job.started_at, job.terminated_at), (Some(at(START)), Some(at(END))));
-    assert_eq!((slots(&job).as_str(), job.agent), ("cpu=4 mem=2097152", None));
+    assert_eq!((slots(&job).as_str(), job.agents.only()), ("cpu=4 mem=2097152", None));
 }
 
 #[test]
 fn hosts_may_be_counted_and_memory_unknown() {
     let job = one(record(r#"2 "16*hostA" "hostB""#, "-1", "")).only_job();
-    assert_eq!((slots(&job).as_str(), job.agent.as_deref()), ("cpu=17", None));
+    assert_eq!((slots(&job).as_str(), job.agents.only().map(String::as_str)), ("cpu=17", None));
     let job = one(record(r#"1 "8*hostA""#, "0", "")).only_job();
-    assert_eq!((slots(&job).as_str(), job.agent.as_deref()), ("cpu=8", Some("hostA")));
+    assert_eq!((slots(&job).as_str(), job.agents.only().map(String::as_str)), ("cpu=8", Some("hostA")));
     // Hosts that were asked for stand before those that it got.
     let asked = record(r#"1 "hostC""#, "0", "").replace(r#"4711" 0 1"#, r#"4711" 2 "hostC" "hostD" 1"#);
-    assert_eq!(one(asked).only_job().agent.as_deref(), Some("hostC"));
+    assert_eq!(one(asked).only_job().agents.only().map(String::as_str), Some("hostC"));
 }
 
 #[test]

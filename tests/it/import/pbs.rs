@@ -35,7 +35,7 @@ fn an_end_becomes_a_job() {
     assert_eq!((job.user.as_str(), job.project.as_str(), job.queue.as_deref()), ("ann", "physics", Some("batch")));
     assert_eq!(job.submitted_at, Some(at("2026-02-02T02:40:00Z")));
     assert_eq!((job.started_at, job.terminated_at), (Some(at(START)), Some(at(END))));
-    assert_eq!((slots(&job).as_str(), job.agent), ("cpu=3 mem=2097152", None));
+    assert_eq!((slots(&job).as_str(), job.agents.only()), ("cpu=3 mem=2097152", None));
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn resources_in_every_dialect() {
     ] {
         assert_eq!(held(facts), expected, "{facts}");
     }
-    assert_eq!(log(&[ended("7.pbs1", "exec_host=n1/0*8")]).only_job().agent.as_deref(), Some("n1"));
+    assert_eq!(log(&[ended("7.pbs1", "exec_host=n1/0*8")]).only_job().agents.only().map(String::as_str), Some("n1"));
 }
 
 #[test]

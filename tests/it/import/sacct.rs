@@ -1,6 +1,7 @@
 //! Dumps of sacct: the job of a row, and the reasons to drop a row.
 
 use fairshared::cli::import::reason::DropReason;
+use fairshared::domain::kernel_agents::MAX_AGENTS_OF_KERNEL;
 
 use super::{Outcome, at, read, refused, slots};
 
@@ -33,7 +34,10 @@ fn a_row_becomes_a_job() {
     assert_eq!(job.started_at, Some(at("2026-02-01T08:00:00Z")));
     assert_eq!(job.terminated_at, Some(at("2026-02-01T09:00:00Z")));
     assert_eq!(slots(&job), "cpu=8 mem=25165824000");
-    assert_eq!((job.agent.as_deref(), job.queue.as_deref(), job.priority), (Some("n01"), Some("long"), 10));
+    assert_eq!(
+        (job.agents.only().map(String::as_str), job.queue.as_deref(), job.priority),
+        (Some("n01"), Some("long"), 10)
+    );
 }
 
 #[test]
@@ -43,7 +47,7 @@ fn the_header_decides_the_order_and_its_letter_case_does_not_matter() {
     let job = read("sacct", text).only_job();
     assert_eq!((job.user.as_str(), job.project.as_str()), ("ann", "physics"));
     assert_eq!(job.resource_group, "unknown");
-    assert_eq!((job.submitted_at, job.agent, job.queue, job.priority), (None, None, None, 0));
+    assert_eq!((job.submitted_at, job.agents.only(), job.queue, job.priority), (None, None, None, 0));
     // `--parsable` ends the header and every row with a separator.
     let text = "JobID|User|Account|State|Start|End|AllocTRES|\n\
                 42|ann|physics|COMPLETED|2026-02-01T08:00:00|2026-02-01T09:00:00|cpu=8|\n";
@@ -185,17 +189,25 @@ fn a_cut_dump_of_a_running_job_accounts_to_the_cut() {
 }
 
 #[test]
-fn only_a_single_node_is_an_agent() {
-    for (list, agent) in [
-        ("n01", Some("n01")),
-        ("n[01-04]", None),
-        ("n01,n02", None),
-        ("None assigned", None),
-        ("", None),
-        ("a/b", None),
+fn the_nodes_of_a_job_are_its_agents() {
+    let too_many = format!("n[1-{}]", MAX_AGENTS_OF_KERNEL + 1);
+    for (list, agents, is_skipped) in [
+        ("n01", &["n01"][..], false),
+        ("n[01-04]", &["n01", "n02", "n03", "n04"], false),
+        ("n02,n01", &["n02", "n01"], false),
+        ("a1,b[9-10,12]", &["a1", "b9", "b10", "b12"], false),
+        ("None assigned", &[], false),
+        ("", &[], false),
+        ("a/b", &[], true),
+        ("n1,a/b", &[], true),
+        ("n[1-", &[], true),
+        ("n1,n1", &[], true),
+        (&too_many, &[], true),
     ] {
         let row = hour("1", "cpu=1").replace("|n01|", &format!("|{list}|"));
-        assert_eq!(dump(&[&row]).only_job().agent.as_deref(), agent, "{list}");
+        let outcome = dump(&[&row]);
+        assert_eq!(!super::skipped(&outcome).is_empty(), is_skipped, "{list}");
+        assert_eq!(outcome.only_job().agents.names(), agents, "{list}");
     }
 }
 

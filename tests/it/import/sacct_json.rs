@@ -69,7 +69,10 @@ fn a_job_of_the_database() {
     assert_eq!(job.started_at, Some(at("2026-02-02T02:50:00Z")));
     assert_eq!(job.terminated_at, Some(at("2026-02-02T03:50:00Z")));
     assert_eq!(slots(&job), "cpu=8 cuda.device=2 license/matlab=1 mem=25165824000");
-    assert_eq!((job.agent.as_deref(), job.queue.as_deref(), job.priority), (Some("n01"), Some("long"), i32::MAX));
+    assert_eq!(
+        (job.agents.only().map(String::as_str), job.queue.as_deref(), job.priority),
+        (Some("n01"), Some("long"), i32::MAX)
+    );
     assert_eq!(job.limit_seconds, Some(3_600));
 }
 

@@ -26,7 +26,7 @@ fn a_row_becomes_a_job() {
     assert_eq!(job.submitted_at, Some(at("1970-01-12T13:48:20Z")));
     assert_eq!(job.started_at, Some(at("1970-01-12T13:48:40Z")));
     assert_eq!(job.terminated_at, Some(at("1970-01-12T13:53:40Z")));
-    assert_eq!((slots(&job).as_str(), job.agent), ("cpu=4", None));
+    assert_eq!((slots(&job).as_str(), job.agents.only()), ("cpu=4", None));
 }
 
 #[test]
@@ -74,11 +74,11 @@ fn the_extended_form_names_nodes_and_queue() {
         ("extra fields", None, "q2"),
     ] {
         let job = read("swf", format!("{} {tail}\n", row(&[]))).only_job();
-        assert_eq!((job.agent.as_deref(), job.queue.as_deref()), (agent, Some(queue)), "{tail}");
+        assert_eq!((job.agents.only().map(String::as_str), job.queue.as_deref()), (agent, Some(queue)), "{tail}");
     }
     let open = read("swf", format!("{} {{1,2", row(&[])));
     assert_eq!(super::skipped(&open), [("node list", 1)]);
-    assert_eq!(open.only_job().agent, None);
+    assert_eq!(open.only_job().agents.only(), None);
 }
 
 #[test]

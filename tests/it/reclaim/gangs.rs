@@ -149,3 +149,47 @@ fn surplus_elsewhere_stays_when_it_is_enough() {
     assert_eq!(plan.verdict, ReclaimVerdict::Reclaim, "{plan:#?}");
     assert_eq!(kernels(&plan), ["w/0"]);
 }
+
+/// Two kernels of a gang of at least one, each with a gpu on either node.
+fn over_two_nodes(asked: &[Value]) -> Value {
+    let part = |n: usize, agent: &str| json!({"kernel_id": format!("w/{n}"), "slots": {"gpu": 1}, "agent_id": agent});
+    let members = json!([part(0, "n0"), part(0, "n1"), part(1, "n0"), part(1, "n1")]);
+    json!({
+        "capacity": {"gpu": 4}, "queues": [{"name": "a"}, {"name": "b"}], "shares": {"a": {"gpu": 4}, "b": {"gpu": 0}},
+        "agents": [{"agent_id": "n0", "available_slots": {"gpu": 2}}, {"agent_id": "n1", "available_slots": {"gpu": 2}}],
+        "running": [workload("w", "b", 0, &[], json!({"gang_min": 1, "members": members}))],
+        "pending": pending("a", asked, json!({})),
+    })
+}
+
+/// The parts of a kernel on several agents go together, and count as one member of the gang.
+#[test]
+fn a_kernel_on_several_agents_goes_as_one() {
+    let gpus = |count: u32| json!({"gpu": count});
+    let one = plan_of(&over_two_nodes(&[gpus(1)]));
+    assert_eq!(kernels(&one), ["w/1"]);
+    assert_eq!(one.disruption_ratio.to_string(), "2");
+    assert_eq!(kernels(&plan_of(&over_two_nodes(&[gpus(1), gpus(1)]))), ["w/1"], "each node has a gpu more");
+    let all = plan_of(&over_two_nodes(&[gpus(2)]));
+    assert_eq!(all.verdict, ReclaimVerdict::Reclaim, "{all:#?}");
+    assert_eq!((kernels(&all), all.victims.len()), (vec!["w/1", "w/0"], 2), "{all:#?}");
+    // Both kernels are the minimum now.
+    let mut case = over_two_nodes(&[gpus(1)]);
+    case["running"][0]["gang_min"] = json!(2);
+    let all = plan_of(&case);
+    assert_eq!((kernels(&all), all.victims.len()), (vec!["w/0", "w/1"], 1), "{all:#?}");
+    // Inside of its minimum runtime a gang gives its surplus alone.
+    let mut case = over_two_nodes(&[gpus(1)]);
+    case["queues"][1]["reclaim_min_runtime"] = json!(3600);
+    merge(&mut case["running"][0], json!({"started_at": "2026-01-10T11:30:00Z"}));
+    assert_eq!(kernels(&plan_of(&case)), ["w/1"]);
+    case["pending"] = pending("a", &[gpus(2)], json!({}));
+    assert_refused(&plan_of(&case), Some("w"), ReclaimRule::Gang);
+    // Plug-ins that do not keep gangs whole take kernels one by one, and no part alone.
+    let mut case = over_two_nodes(&[gpus(1)]);
+    case["running"][0]["gang_min"] = json!(2);
+    case["options"] =
+        json!({"policy": "plugins", "tiers": [["priority", "conformance"], ["proportion", "predicates"]]});
+    case["running"][0]["priority"] = json!(-1);
+    assert_eq!(kernels(&plan_of(&case)), ["w/1"]);
+}

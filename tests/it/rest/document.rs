@@ -134,18 +134,23 @@ fn names_and_labels_have_their_forms_in_the_document() {
     let mut found = Vec::new();
     properties(&CONTRACT.document()["components"]["schemas"], &mut found);
     let (names, labels) = (
-        ["domain_name", "agent_id", "queue", "gang_id", "resource_group", "resource_groups"],
+        ["domain_name", "agent_id", "agent_ids", "queue", "gang_id", "resource_group", "resource_groups"],
         ["label", "display_name", "user_name", "project_name", "user", "project"],
     );
-    for (keys, most) in [(names, 64), (labels, 255)] {
+    for (keys, most) in [(&names[..], 64), (&labels[..], 255)] {
         for key in keys {
-            let texts: Vec<&Value> = found.iter().filter(|(name, _)| *name == key).map(|(_, schema)| *schema).collect();
+            let texts: Vec<&Value> = found.iter().filter(|(name, _)| name == key).map(|(_, schema)| *schema).collect();
             assert!(!texts.is_empty(), "{key}");
             // A key may also bring a whole queue, or take what is ignored.
             for schema in texts.into_iter().filter(|s| s.get("$ref").is_none() && s.get("readOnly").is_none()) {
-                let text = schema.get("items").unwrap_or(schema);
-                assert_eq!((&text["minLength"], &text["maxLength"]), (&json!(1), &json!(most)), "{key}: {schema}");
-                assert!(text["pattern"].is_string(), "{key}: {schema}");
+                // A text, a list of texts, or either of them or null.
+                let choices =
+                    schema.get("anyOf").and_then(Value::as_array).map_or(std::slice::from_ref(schema), Vec::as_slice);
+                for choice in choices.iter().filter(|choice| choice["type"] != "null") {
+                    let text = choice.get("items").unwrap_or(choice);
+                    assert_eq!((&text["minLength"], &text["maxLength"]), (&json!(1), &json!(most)), "{key}: {schema}");
+                    assert!(text["pattern"].is_string(), "{key}: {schema}");
+                }
             }
         }
     }

@@ -25,6 +25,7 @@ mod foreign_groups;
 mod groups;
 mod job_schedules;
 mod json_faults;
+mod kernel_agents;
 mod kernels;
 mod key_limits;
 mod limited_keys;

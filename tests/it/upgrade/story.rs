@@ -94,13 +94,13 @@ on_both! {
     async fn commands_wait_for_the_take_over_and_a_server_does_it(db: TestDb) {
         let old = of_version_0_1(&db).await;
         let line = run(&old, ["rank", GROUP]).refused(1);
-        assert!(line.ends_with(" lacks 3 migrations; `fairshared migrate up` applies them"), "{line}");
+        assert!(line.ends_with(" lacks 4 migrations; `fairshared migrate up` applies them"), "{line}");
         // A command that makes missing databases leaves one of version 0.1 as it is.
         run(&old, ["keys", "create", "--role", "viewer", "--label", "new"]).refused(1);
-        assert_eq!(run(&old, ["migrate", "status", "-o", "csv"]).ok(), "name,status\nm0001_schema,pending\nm0002_connectors,pending\nm0003_forecasts,pending\n");
+        assert_eq!(run(&old, ["migrate", "status", "-o", "csv"]).ok(), "name,status\nm0001_schema,pending\nm0002_connectors,pending\nm0003_forecasts,pending\nm0004_kernel_agents,pending\n");
         assert_eq!(run(&old, ["migrate", "down", "--yes"]).refused(2), "cannot revert 1 migration: the database has 0");
         Program::over(&old.url).kill();
-        assert_eq!(run(&old, ["migrate", "status", "-o", "csv"]).ok(), "name,status\nm0001_schema,applied\nm0002_connectors,applied\nm0003_forecasts,applied\n");
+        assert_eq!(run(&old, ["migrate", "status", "-o", "csv"]).ok(), "name,status\nm0001_schema,applied\nm0002_connectors,applied\nm0003_forecasts,applied\nm0004_kernel_agents,applied\n");
         run(&old, ["rank", GROUP]).ok();
     }
 

@@ -8,7 +8,7 @@ use crate::maps::{FastMap, FastSet};
 use crate::names::check_name;
 use crate::placement_rules::{Affinity, Labels, label_faults, taint_faults, toleration_faults};
 use crate::reclaim::find_duplicates;
-use crate::reclaim::input::MAX_RUNNING_MEMBERS;
+use crate::reclaim::input::{MAX_RUNNING_MEMBERS, count_kernels, first_parts};
 
 /// The longest expected run time, a year, in seconds.
 const MAX_EXPECTED_SECONDS: i64 = 31_536_000;
@@ -99,7 +99,7 @@ fn check_running(running: &[CycleRunning], queues: &FastSet<&str>, faults: &mut 
     find_duplicates(ids, &mut faults.0);
     let kernels = workloads.flat_map(|(at, w)| {
         let pointer = move |member: usize| move || format!("/running/{at}/members/{member}/kernel_id");
-        w.members.iter().enumerate().map(move |(member, m)| (&*m.kernel_id, pointer(member)))
+        first_parts(&w.members).map(move |(member, m)| (&*m.kernel_id, pointer(member)))
     });
     find_duplicates(kernels, &mut faults.0);
 }
@@ -158,7 +158,7 @@ fn check_members(
         faults.in_range(|| place(&format!("members/{at}/count")), Some(member.count), (1, most));
         count = count.saturating_add(usize::try_from(member.count).unwrap_or_default());
     }
-    let running = rest_of.map_or(0, |running| running.members.len());
+    let running = rest_of.map_or(0, |running| count_kernels(&running.members));
     let all = i64::try_from(count + running).unwrap_or(i64::MAX);
     if workload.gang_min.is_some_and(|min| min < 0 || min > all) {
         faults.about(place("gang_min"), "out_of_range", format!("must be 0 to {all}, the members of the workload"));

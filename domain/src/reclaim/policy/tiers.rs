@@ -40,7 +40,7 @@ impl<'a> PluginTiers<'a> {
         PluginJob {
             workload: &self.snapshot.running[at],
             running,
-            gang_min: self.snapshot.jobs[at].core,
+            gang_min: self.snapshot.jobs[at].core_kernels,
             dominant_share: self.dominant_shares[at],
         }
     }
@@ -101,8 +101,7 @@ impl EvictionPolicy for PluginTiers<'_> {
     }
 
     fn compare_jobs(&self, snapshot: &ReclaimSnapshot, a: usize, b: usize) -> Ordering {
-        let (first, second) =
-            (self.job(a, snapshot.jobs[a].members.len()), self.job(b, snapshot.jobs[b].members.len()));
+        let (first, second) = (self.job(a, snapshot.jobs[a].kernels), self.job(b, snapshot.jobs[b].kernels));
         let by_job = self.plugins().map(|p| p.job_order(&first, &second)).find(|order| order.is_ne());
         let by_task = || self.plugins().map(|p| p.task_order(first.workload, second.workload)).find(|o| o.is_ne());
         by_job.or_else(by_task).unwrap_or_else(|| by_age(snapshot, a, b))

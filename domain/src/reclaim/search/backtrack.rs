@@ -226,7 +226,7 @@ impl<'s, 'a> BacktrackSearch<'s, 'a> {
     /// True if members of a gang are left, but fewer than it needs.
     fn is_broken(&self, job: usize) -> bool {
         let left = self.board.holdings.running(job);
-        left > 0 && left < self.snapshot.jobs[job].core
+        left > 0 && left < self.snapshot.jobs[job].core_kernels
     }
 
     fn first_open(

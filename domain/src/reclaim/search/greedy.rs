@@ -193,8 +193,8 @@ impl<'a> GreedySearch<'a> {
     /// minimum.
     pub fn may_stay(&self, at: usize) -> bool {
         let unit = &self.units[at];
-        let left = self.board.holdings.running(unit.job) + unit.members.len();
-        !self.policy.keeps_gangs_whole() || left >= self.snapshot.jobs[unit.job].core
+        let left = self.board.holdings.running(unit.job) + self.snapshot.count_kernels(unit.members.clone());
+        !self.policy.keeps_gangs_whole() || left >= self.snapshot.jobs[unit.job].core_kernels
     }
 
     /// Takes victims below every ancestor whose limit the request exceeds.

@@ -30,7 +30,7 @@ impl UnitKinds {
         let mut kinds = Self { on: vec![Vec::new(); agents], all: (0..units.len()).collect(), ..Self::default() };
         let mut known = FastMap::default();
         for (at, unit) in units.iter().enumerate() {
-            let alone = policy.decides_by_queue() && snapshot.jobs[unit.job].members.len() == 1;
+            let alone = policy.decides_by_queue() && snapshot.jobs[unit.job].kernels == 1;
             let member = |m: usize| (snapshot.members[m].agent, snapshot.cells(m));
             let traits = UnitTraits {
                 queue: unit.queue,

@@ -26,6 +26,8 @@ mod prune;
 mod refuse;
 
 use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
 
 use super::budget::{BudgetExhausted, SearchBudget};
 use super::free_capacity::{FreeCapacity, PendingClass};
@@ -123,15 +125,15 @@ impl<'a> SearchAttempt<'a> {
         let mut by_queue: Vec<Option<bool>> = vec![None; self.snapshot.tree.len()];
         let mut lawful = |job: usize| {
             let known = &self.snapshot.jobs[job];
-            let may_go = |member: usize| {
-                let unit = EvictionUnit { job, queue: known.queue, members: member..member + 1, is_core: false };
+            let may_go = |members: Range<usize>| {
+                let unit = EvictionUnit { job, queue: known.queue, members, is_core: false };
                 policy.before(&holdings, &unit).is_ok()
             };
-            let mut members = known.members.clone();
-            if members.is_empty() || !policy.decides_by_queue() {
-                return members.any(may_go);
+            let mut kernels = self.snapshot.kernels_in(known.members.clone());
+            if known.members.is_empty() || !policy.decides_by_queue() {
+                return kernels.any(may_go);
             }
-            *by_queue[known.queue].get_or_insert_with(|| members.any(may_go))
+            *by_queue[known.queue].get_or_insert_with(|| kernels.any(may_go))
         };
         (0..self.snapshot.jobs.len())
             .map(|job| match protections.extent(job) {
@@ -184,10 +186,10 @@ impl<'a> SearchAttempt<'a> {
     fn shown(&self, unit: &EvictionUnit, allowed: &EvictionReason) -> Victim {
         let (snapshot, workload) = (self.snapshot, &self.snapshot.running[unit.job]);
         let first = snapshot.jobs[unit.job].members.start;
-        let kernel = |member: usize| workload.members[member - first].kernel_id.clone();
+        let kernel = |parts: Range<usize>| Arc::clone(&workload.members[parts.start - first].kernel_id);
         Victim {
             workload_id: workload.workload_id.clone(),
-            kernel_ids: unit.members.clone().map(kernel).collect(),
+            kernel_ids: snapshot.kernels_in(unit.members.clone()).map(kernel).collect(),
             queue: snapshot.tree.queues[unit.queue].name.clone(),
             rule: allowed.rule.clone().into_owned(),
             level: snapshot.tree.queues[allowed.level].name.clone(),

@@ -49,7 +49,7 @@ impl<'a> LosingOrder<'a> {
         for (job, extent) in extents.iter().enumerate() {
             let known = &snapshot.jobs[job];
             let core = extent.core(policy, known);
-            let surplus = known.members.len() - core;
+            let surplus = snapshot.count_kernels(known.members.start + core..known.members.end);
             let units = match extent {
                 EvictionExtent::Nothing => 0,
                 EvictionExtent::Surplus => surplus,
@@ -133,13 +133,8 @@ impl<'a> LosingOrder<'a> {
         for job in jobs.iter().copied() {
             let known = &self.snapshot.jobs[job];
             let core = self.extents[job].core(self.policy, known);
-            let surplus = (known.members.start + core..known.members.end).rev();
-            units.extend(surplus.map(|member| EvictionUnit {
-                job,
-                queue,
-                members: member..member + 1,
-                is_core: false,
-            }));
+            let surplus = self.snapshot.kernels_in(known.members.start + core..known.members.end).rev();
+            units.extend(surplus.map(|members| EvictionUnit { job, queue, members, is_core: false }));
         }
         for job in jobs.into_iter().filter(|j| self.extents[*j] == EvictionExtent::All) {
             let known = &self.snapshot.jobs[job];

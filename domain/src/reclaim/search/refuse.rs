@@ -68,9 +68,10 @@ fn forbidding_rule(search: &mut GreedySearch, protections: &WorkloadProtections,
     }
     let core = extent.core(search.policy, known);
     let first_surplus = known.members.start + core;
-    let mut units: Vec<EvictionUnit> = (first_surplus..known.members.end)
+    let mut units: Vec<EvictionUnit> = snapshot
+        .kernels_in(first_surplus..known.members.end)
         .rev()
-        .map(|m| EvictionUnit { job, queue: known.queue, members: m..m + 1, is_core: false })
+        .map(|members| EvictionUnit { job, queue: known.queue, members, is_core: false })
         .collect();
     if extent == EvictionExtent::All && core > 0 {
         units.push(EvictionUnit {
@@ -83,7 +84,7 @@ fn forbidding_rule(search: &mut GreedySearch, protections: &WorkloadProtections,
     units.retain(|unit| !search.is_victim(unit));
     let denied = first_denied(search, &units);
     let keeps_minimum = || {
-        let ratio = Fraction::new(known.core as u128, known.core as u128);
+        let ratio = Fraction::new(known.core_kernels as u128, known.core_kernels as u128);
         EvictionDenial { theirs: Some(ratio), ..EvictionDenial::plain(ReclaimRule::Gang, known.queue) }
     };
     denied.or_else(|| (extent == EvictionExtent::Surplus).then(keeps_minimum))

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::support::{agents, cycle, evictions, gang, group, job, reason, runs, started, starts, waits, with};
+use super::support::{
+    agents, cycle, evictions, gang, group, job, reason, runs, started, starts, try_cycle, waits, with,
+};
 
 #[test]
 fn allocate_starts_in_the_order_of_the_group() {
@@ -319,4 +321,49 @@ fn evicted_members_count_no_longer_for_the_minimum() {
     assert_eq!(starts(&answer), ["x reclaim n1"]);
     assert_eq!(reason(&answer, "w"), ("gang".to_owned(), json!({"fit": 1, "minimum": 2})));
     assert_eq!(waits(&answer, "w")["started"], false);
+}
+
+/// The members that a kernel with a gpu on each of these agents has.
+fn parts(kernel: &str, agents: &[&str]) -> Vec<Value> {
+    agents.iter().map(|agent| json!({"kernel_id": kernel, "slots": {"gpu": 1}, "agent_id": agent})).collect()
+}
+
+#[test]
+fn a_kernel_on_several_agents_is_evicted_as_one() {
+    let members = [parts("k1", &["n1", "n2"]), parts("k2", &["n1", "n2"])].concat();
+    let running = json!([{"workload_id": "r", "queue": "b", "gang_min": 1, "members": members}]);
+    let document = json!({"agents": agents(&[2, 2]), "running": running, "pending": [job("w", "a", 1)]});
+    let answer = cycle(&group(document));
+    assert_eq!(starts(&answer), ["w reclaim n1"]);
+    assert_eq!(answer["evictions"][0]["kernel_ids"], json!(["k2"]));
+    assert_eq!(answer["after"][1]["allocated"], json!({"gpu": "2"}));
+}
+
+#[test]
+fn a_kernel_on_several_agents_is_one_member_of_its_minimum() {
+    // One kernel on two agents runs, and the minimum of two waits for another one.
+    let members = parts("k1", &["n1", "n2"]);
+    let running = json!([{"workload_id": "w", "queue": "a", "members": members}]);
+    let rest = |min: u64| with(job("w", "a", 3), json!({"gang_min": min}));
+    let document = |min: u64| json!({"agents": agents(&[2, 2]), "running": running, "pending": [rest(min)]});
+    let faults = try_cycle(&group(document(3))).expect_err("more than the members of the workload");
+    assert_eq!((&*faults[0].pointer, faults[0].code), ("/pending/0/gang_min", "out_of_range"));
+    let answer = cycle(&group(document(2)));
+    assert_eq!(waits(&answer, "w")["started"], false);
+    let answer = cycle(&group(document(1)));
+    assert_eq!(waits(&answer, "w")["started"], true);
+}
+
+#[test]
+fn an_evicted_kernel_on_several_agents_is_one_lost_member() {
+    // `x` takes the kernel with two parts. One of two members is left, so that the minimum lacks one and not two.
+    let queues = json!([{"name": "a", "limit": {"gpu": 3}}, {"name": "b", "quota": {"gpu": 2}}]);
+    let members = [parts("k1", &["n1"]), parts("k2", &["n1", "n2"])].concat();
+    let running = json!([{"workload_id": "w", "queue": "a", "gang_min": 1, "members": members}]);
+    let pending = json!([with(job("w", "a", 1), json!({"gang_min": 2})), job("x", "b", 2)]);
+    let document = json!({"agents": agents(&[2, 2]), "queues": queues, "running": running, "pending": pending});
+    let answer = cycle(&group(document));
+    assert_eq!(starts(&answer), ["x reclaim n2"]);
+    assert_eq!(answer["evictions"][0]["kernel_ids"], json!(["k2"]));
+    assert_eq!(reason(&answer, "w").0, "no_room", "{answer:#}");
 }

@@ -6,6 +6,7 @@ use crate::cli::import::job::{ImportedJob, key_of_run};
 use crate::cli::import::reason::DropReason;
 use crate::cli::import::skipped::SkippedFields;
 use crate::cli::import::utf8::NOT_UTF8;
+use crate::domain::kernel_agents::KernelAgents;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
@@ -85,7 +86,7 @@ impl<'a> KeyValues<'a> {
             terminated_at: end,
             run_micros: self.run_micros(&mut skipped),
             slots,
-            agent: self.single_node(),
+            agents: KernelAgents::of_one(self.single_node()),
             queue: Some(queue.to_owned()),
             limit_seconds: time_limit,
             skipped,

@@ -23,9 +23,11 @@ use self::tres::HeldSlots;
 use super::charge_class::ChargeClassField;
 use super::format::ImportFormat;
 use super::job::{ImportedJob, key_of_run};
+use super::node_range;
 use super::reason::DropReason;
 use super::skipped::SkippedFields;
 use super::zone::TimesRead;
+use crate::domain::kernel_agents::{KernelAgents, MAX_AGENTS_OF_KERNEL};
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -108,6 +110,7 @@ impl AccountedJob<'_> {
                 self.skipped.add("Partition", self.partition);
             }
         }
+        let agents = agents_of(self.nodes, &mut self.skipped);
         let (job_key, run_of) = match self.times.started_at {
             Some(start) if !self.job_id.is_empty() => (key_of_run(self.job_id, start), self.job_id),
             _ => (self.job_id.to_owned(), ""),
@@ -126,7 +129,7 @@ impl AccountedJob<'_> {
             terminated_at,
             slots: self.held.slots,
             device_slices: self.held.device_slices,
-            agent: single_node(self.nodes),
+            agents,
             queue: Some(self.partition.to_owned()).filter(|_| !is_list),
             qos: self.qos.to_owned(),
             priority: self.priority,
@@ -181,10 +184,18 @@ fn names_no_node(list: &str) -> bool {
     ["", "None assigned", "(null)"].contains(&list)
 }
 
-/// A single node by name, so neither several nodes, nor a bracket range, nor `None assigned`.
-fn single_node(list: &str) -> Option<String> {
-    let single = !list.is_empty() && !list.contains([',', '[', ' ']);
-    single.then(|| list.to_owned())
+/// The nodes of a list such as `n1,n[3-5]`. A list that cannot be read, or that has more nodes than a kernel may have, is noted.
+fn agents_of(list: &str, skipped: &mut SkippedFields) -> KernelAgents {
+    if names_no_node(list) {
+        return KernelAgents::Unknown;
+    }
+    node_range::expand(list, MAX_AGENTS_OF_KERNEL).map_or_else(
+        |_| {
+            skipped.add("NodeList", list);
+            KernelAgents::Unknown
+        },
+        KernelAgents::from,
+    )
 }
 
 /// Converts a priority. Slurm's are unsigned 32-bit numbers; ours end at the largest `i32`.

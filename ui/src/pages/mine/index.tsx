@@ -2,6 +2,7 @@
 import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import { graphql } from "../../gql.ts";
+import { nodeNames } from "../../lib/nodes.ts";
 import { factor, many, num, percent, slots } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { groupPath, memberId } from "../../lib/route.ts";
@@ -24,7 +25,7 @@ const MINE = graphql(`
     }
     running: kernels(resource_group: $group, status: RUNNING, first: 50) {
       count
-      edges { node { kernel_id project_name occupied_slots started_at agent_id } }
+      edges { node { kernel_id project_name occupied_slots started_at agent_ids } }
     }
   }
 `);
@@ -94,7 +95,7 @@ export default function Mine({ group }: PageProps) {
                           <th scope="row">{node.project_name}</th>
                           <td class="all">{describe(slots(node.occupied_slots))}</td>
                           <td><When at={node.started_at} /></td>
-                          <td class="wrap">{node.agent_id ?? "–"}</td>
+                          <td class="wrap">{nodeNames(node.agent_ids)}</td>
                         </tr>
                       ))}
                     </tbody>
