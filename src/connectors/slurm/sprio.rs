@@ -13,6 +13,8 @@ const NICE: usize = 10;
 const TRES_TERMS: usize = 11;
 /// The lowest priority that Slurm shows for a job that is not held. The sum of its terms may be lower.
 pub const LOWEST_PRIORITY: i64 = 1;
+/// The largest difference between a term and the whole number that `sprio` shows.
+const LARGEST_ROUNDING: f64 = 0.5;
 
 /// The priority of a job in one partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +24,8 @@ pub struct JobPriority {
     pub priority: i64,
     /// The value of `SITE`.
     pub site: i64,
-    /// The priority without `SITE`. It may be below 0.
+    /// The priority without `SITE`. It may be below 0. Where Slurm shows the lowest priority, it is computed from the terms and may be
+    /// a little too low, never too high.
     pub own: i64,
     /// An admin has set the priority: it is above 1, and all terms are 0.
     pub is_fixed: bool,
@@ -41,11 +44,7 @@ fn read_priority(row: &TextRow) -> Result<JobPriority, RoundFault> {
     let tres = row.text(TRES_TERMS);
     let has_terms = site != 0 || nice != 0 || terms.iter().any(|term| *term != 0) || has_amounts(tres);
     // The terms are rounded, so that the priority is more exact where it is not the lowest one.
-    let own = if priority > LOWEST_PRIORITY {
-        priority - site
-    } else {
-        terms.iter().fold(amount_sum(tres).saturating_sub(nice), |sum, term| sum.saturating_add(*term))
-    };
+    let own = if priority > LOWEST_PRIORITY { priority - site } else { least_sum(&terms, tres).saturating_sub(nice) };
     Ok(JobPriority {
         job: row.number(0)?,
         partition: row.filled(1)?.to_owned(),
@@ -56,11 +55,16 @@ fn read_priority(row: &TextRow) -> Result<JobPriority, RoundFault> {
     })
 }
 
-/// The whole part of the sum of the amounts in a list such as `cpu=0,mem=12`.
-fn amount_sum(list: &str) -> i64 {
-    let amounts = list.split(',').filter_map(|entry| entry.split_once('=')?.1.trim().parse::<f64>().ok());
+/// The least whole sum that terms may have which `sprio` shows as these.
+///
+/// `sprio` rounds each term, and Slurm cuts their sum. If a term of 0.6 counted as the 1 that is shown, the job would come before others
+/// of its owner only until it is written to, because its priority then shows that its own part is 0. The values of two such jobs would
+/// change places in each round.
+fn least_sum(terms: &[i64], tres: &str) -> i64 {
+    let amounts = tres.split(',').filter_map(|entry| entry.split_once('=')?.1.trim().parse::<f64>().ok());
+    let shown = terms.iter().map(|term| *term as f64).chain(amounts);
     #[expect(clippy::cast_possible_truncation, reason = "priorities have 32 bits")]
-    let sum = amounts.sum::<f64>() as i64;
+    let sum = shown.map(|term| (term - LARGEST_ROUNDING).max(0.0)).sum::<f64>() as i64;
     sum
 }
 

@@ -104,6 +104,17 @@ fn priorities() {
 }
 
 #[test]
+fn a_term_that_sprio_rounds_up_counts_the_same_with_and_without_site() {
+    let own = |text: &str| read_priorities(text).unwrap()[0].own;
+    // An age of 0.6 is shown as 1. Slurm cuts the sum of the terms to 0, and shows at least 1.
+    let (without, with) = ("33|main|1|0|1|0|0|0|0|0|0|\n", "33|main|2000|2000|1|0|0|0|0|0|0|\n");
+    assert_eq!([own(without), own(with)], [0, 0]);
+    assert_eq!(own("33|main|1|0|2|0|0|0|0|0|0|\n"), 1);
+    // Terms of resources and nice count as well.
+    assert_eq!(own("33|main|1|0|2|0|0|0|0|0|5|cpu=0,mem=1\n"), -3);
+}
+
+#[test]
 fn configuration_and_partitions() {
     let config = read_config(recorded::CONFIG).unwrap();
     assert_eq!((&*config.cluster, &*config.version), ("rig", "22.05.8"));
