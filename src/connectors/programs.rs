@@ -7,21 +7,22 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 
 use super::fault::RoundFault;
 
-/// The longest time that a program may take. Programs of schedulers try for minutes to reach a daemon that is away.
-const PROGRAM_TIMEOUT: Duration = Duration::from_mins(2);
+/// The longest time that a program of a scheduler may take. It may try for minutes to reach a daemon that is away.
+pub const PROGRAM_TIME_LIMIT: Duration = Duration::from_mins(2);
 /// How many characters of the messages of a program are shown.
 const SHOWN_CHARS: usize = 300;
 
 /// The texts of a program that has ended.
 #[derive(Debug)]
 pub struct ProgramOutput {
-    status: ExitStatus,
+    /// `None` if it took too long and was killed. The texts are then those until that time.
+    status: Option<ExitStatus>,
     pub stdout: String,
     pub stderr: String,
 }
@@ -29,17 +30,23 @@ pub struct ProgramOutput {
 impl ProgramOutput {
     /// The first lines of the messages, or how the program ended.
     pub fn message(&self) -> String {
-        let text = if self.stderr.trim().is_empty() { self.status.to_string() } else { self.stderr.trim().to_owned() };
+        let end = || self.status.map_or_else(|| "it took too long".to_owned(), |status| status.to_string());
+        let text = if self.stderr.trim().is_empty() { end() } else { self.stderr.trim().to_owned() };
         text.lines().take(3).collect::<Vec<_>>().join("; ").chars().take(SHOWN_CHARS).collect()
     }
 
     pub fn is_success(&self) -> bool {
-        self.status.success()
+        self.status.is_some_and(|status| status.success())
+    }
+
+    /// True if the program took too long and was killed.
+    pub fn is_broken_off(&self) -> bool {
+        self.status.is_none()
     }
 
     /// The signal that ended the program, if it did not end by itself.
     pub fn signal(&self) -> Option<i32> {
-        self.status.signal()
+        self.status?.signal()
     }
 }
 
@@ -54,6 +61,8 @@ pub struct ProgramFamily {
     pub removed_variables: &'static [&'static str],
     /// Variables that the programs get, with their values.
     pub set_variables: &'static [(&'static str, &'static str)],
+    /// The longest time that a program may take.
+    pub time_limit: Duration,
 }
 
 impl ProgramFamily {
@@ -74,24 +83,34 @@ impl ProgramFamily {
         command.spawn().map_err(missing)
     }
 
-    async fn end(&self, program: &str, child: Child, limit: Duration) -> Result<ProgramOutput, RoundFault> {
-        let output = match timeout(limit, child.wait_with_output()).await {
-            Ok(Ok(output)) => output,
+    /// Waits for the end of a program. One that takes longer than `limit` is killed.
+    async fn end(&self, program: &str, mut child: Child, limit: Duration) -> Result<ProgramOutput, RoundFault> {
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let pipes = (child.stdout.take(), child.stderr.take());
+        let reading = async {
+            tokio::try_join!(read_pipe(pipes.0, &mut stdout), read_pipe(pipes.1, &mut stderr))?;
+            child.wait().await
+        };
+        let status = match timeout(limit, reading).await {
+            Ok(Ok(status)) => Some(status),
             Ok(Err(error)) => {
                 return Err(RoundFault::new(self.missing_code, format!("{program} broke off: {error}")));
             }
-            Err(_) => {
-                let seconds = limit.as_secs();
-                return Err(RoundFault::new(self.away_code, format!("{program} did not end within {seconds} seconds")));
-            }
+            Err(_) => None,
         };
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Ok(ProgramOutput { status: output.status, stdout: text(output.stdout), stderr: text(output.stderr) })
+        Ok(ProgramOutput { status, stdout: text(stdout), stderr: text(stderr) })
     }
 
     /// Runs a program to its end, whatever its exit code.
     pub async fn run(&self, program: &str, args: &[&str]) -> Result<ProgramOutput, RoundFault> {
-        self.end(program, self.start(program, &mut self.command(program, args))?, PROGRAM_TIMEOUT).await
+        let child = self.start(program, &mut self.command(program, args))?;
+        let output = self.end(program, child, self.time_limit).await?;
+        if output.is_broken_off() {
+            let seconds = self.time_limit.as_secs();
+            return Err(RoundFault::new(self.away_code, format!("{program} did not end within {seconds} seconds")));
+        }
+        Ok(output)
     }
 
     /// The text that a program prints. A program that fails, or whose text broke off, gives none.
@@ -106,7 +125,8 @@ impl ProgramFamily {
         Ok(output.stdout)
     }
 
-    /// Runs a program that reads lines, and sends it at most `per_second` lines in one second.
+    /// Runs a program that reads lines, and sends it at most `per_second` lines in one second. The output of one that takes too long is
+    /// broken off, because it says what became of the lines until then.
     ///
     /// The program has a process group of its own, so that a signal that a terminal sends to the group of the connector does not end
     /// it between two writes.
@@ -120,7 +140,7 @@ impl ProgramFamily {
         let mut child = self.start(program, self.command(program, args).stdin(Stdio::piped()).process_group(0))?;
         let mut input = child.stdin.take();
         let lines: Vec<String> = lines.chunks(per_second.max(1)).map(<[String]>::concat).collect();
-        let limit = PROGRAM_TIMEOUT + Duration::from_secs(lines.len() as u64);
+        let limit = self.time_limit + Duration::from_secs(lines.len() as u64);
         let sending = async move {
             for (chunk, at) in lines.iter().zip(0..) {
                 if at > 0 {
@@ -136,4 +156,11 @@ impl ProgramFamily {
         let ((), output) = tokio::join!(sending, self.end(program, child, limit));
         output
     }
+}
+
+async fn read_pipe(pipe: Option<impl AsyncRead + Unpin>, text: &mut Vec<u8>) -> std::io::Result<()> {
+    if let Some(mut pipe) = pipe {
+        pipe.read_to_end(text).await?;
+    }
+    Ok(())
 }

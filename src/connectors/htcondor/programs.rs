@@ -1,7 +1,7 @@
 //! The programs of HTCondor, their arguments, and the programs as processes. `CONDOR_CONFIG` works as in a shell.
 
 use crate::connectors::fault::RoundFault;
-use crate::connectors::programs::{ProgramFamily, ProgramOutput};
+use crate::connectors::programs::{PROGRAM_TIME_LIMIT, ProgramFamily, ProgramOutput};
 
 pub const QUEUE: &str = "condor_q";
 pub const HISTORY: &str = "condor_history";
@@ -15,6 +15,7 @@ const HTCONDOR: ProgramFamily = ProgramFamily {
     away_code: "htcondor_away",
     removed_variables: &[],
     set_variables: &[("LC_ALL", "C")],
+    time_limit: PROGRAM_TIME_LIMIT,
 };
 
 /// Runs a program to its end, whatever its exit code.

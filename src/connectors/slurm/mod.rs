@@ -17,6 +17,7 @@ pub mod sprio;
 pub mod squeue;
 mod table_text;
 pub mod tres;
+pub mod unindexed_jobs;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,6 +31,7 @@ use settings::SlurmSettings;
 use sprio::LOWEST_PRIORITY;
 use squeue::JobStage;
 use tres::SlotMapping;
+use unindexed_jobs::UnindexedJobs;
 
 use super::accounting_window::first_reading;
 use super::fault::RoundFault;
@@ -40,8 +42,12 @@ use super::scheduler::{KernelReading, SchedulerConnector, ValueWrite, WriteAim, 
 use super::server::{AgentReport, ServerOrder};
 use super::state_file::ConnectorState;
 use crate::domain::time::Timestamp;
+use crate::service::input::warning::list_names;
 use crate::service::people_tree::tree::PeopleTree;
 use crate::service::{Clock, SystemClock};
+
+/// The most names that a message lists.
+const MAX_NAMED: usize = 5;
 
 /// Slurm, beside which the connector stands.
 pub struct SlurmConnector {
@@ -55,6 +61,7 @@ pub struct SlurmConnector {
     /// The tree of people that was read and not taken yet.
     people: Option<PeopleTree>,
     convert: RunConversion,
+    unindexed: UnindexedJobs,
 }
 
 /// Reads the configuration of the cluster. A cluster that is not the one of the settings is refused.
@@ -121,7 +128,8 @@ impl SlurmConnector {
         let resource_group = settings.common.group_of(&config.cluster);
         let slots = SlotMapping::new(settings.tres.clone());
         let (partitions, tree, people) = (None, AccountTree::default(), None);
-        Self { settings, config, resource_group, slots, partitions, tree, people, convert }
+        let unindexed = UnindexedJobs::default();
+        Self { settings, config, resource_group, slots, partitions, tree, people, convert, unindexed }
     }
 
     /// Keeps the tree that was read, and the tree of people that follows from it if the server is to have it.
@@ -156,7 +164,9 @@ impl SlurmConnector {
 
     /// The values that follow an order, in the order of the front first.
     fn wanted_values(&self, queue: &SlurmQueue, order: &ServerOrder) -> Result<Vec<(u64, i64)>, RoundFault> {
-        let eligible: BTreeSet<u64> = queue.eligible_ids.iter().copied().collect();
+        let now = SystemClock.steady();
+        let is_left_out = |id: &u64| self.unindexed.is_left_out(&id.to_string(), now);
+        let eligible: BTreeSet<u64> = queue.eligible_ids.iter().copied().filter(|id| !is_left_out(id)).collect();
         let place = |item: &super::server::WorkloadPlace| {
             let id = item.workload_id.parse().ok().filter(|id| eligible.contains(id))?;
             Some((queue.shown.get(&id)?, item.rank))
@@ -210,21 +220,20 @@ impl SlurmConnector {
                 plan.gone.push(leader.to_string());
             }
         }
-        // A job that was written to and that sprio does not show has started, waits for something, or has ended.
-        for job in state.written.keys() {
-            let Ok(id) = job.parse::<u64>() else { continue };
-            if parts.contains_key(&id) || values.contains_key(&id) {
-                continue;
-            }
+        // A job that was written to and that sprio does not show has started, waits for something, or has ended. A reset writes to all
+        // such jobs, because slurmctld may have lost the write that has taken a value back.
+        let written = state.written.keys().filter_map(|job| job.parse().ok());
+        let unshown: BTreeSet<u64> = written.chain(queue.stages.keys().copied().filter(|_| resets_all)).collect();
+        let is_planned = |id: &u64| queue.shown.contains_key(id) || parts.contains_key(id) || values.contains_key(id);
+        for id in unshown.into_iter().filter(|id| !is_planned(id)) {
+            let job = id.to_string();
             match queue.stages.get(&id) {
-                Some(JobStage::Pending | JobStage::Active) => {
-                    plan.writes.push(ValueWrite { job: job.clone(), value: 0 });
-                }
+                Some(JobStage::Pending | JobStage::Active) => plan.writes.push(ValueWrite { job, value: 0 }),
                 // A job that ends may be one that was requeued, and then waits again with the value.
                 Some(JobStage::Ending) => {}
                 // An empty list is no proof that a job has gone.
                 None if queue.stages.is_empty() => {}
-                None => plan.gone.push(job.clone()),
+                None => plan.gone.push(job),
             }
         }
         repeat_tasks(&mut plan, queue);
@@ -355,20 +364,34 @@ impl SchedulerConnector for SlurmConnector {
             WriteAim::Follow(order) => self.wanted_values(queue, order)?,
             WriteAim::Fade | WriteAim::Reset => Vec::new(),
         };
-        Ok(Self::plan_values(queue, state, &wanted, matches!(aim, WriteAim::Reset)))
+        let mut plan = Self::plan_values(queue, state, &wanted, matches!(aim, WriteAim::Reset));
+        let now = SystemClock.steady();
+        plan.writes.retain(|write| !self.unindexed.is_left_out(&write.job, now));
+        Ok(plan)
     }
 
     async fn write_values(&mut self, writes: &[ValueWrite], per_second: u32) -> Result<WriteResult, RoundFault> {
         let lines: Vec<String> = writes.iter().map(scontrol::write_line).collect();
         let per_second = usize::try_from(per_second).unwrap_or(usize::MAX);
         let output = programs::feed(scontrol::PROGRAM, &[], &lines, per_second).await?;
-        let mut result = WriteResult { written: writes.len() as u64, ..WriteResult::default() };
+        let unindexed = scontrol::unindexed_jobs(&output.stderr);
+        self.unindexed.note(&unindexed, SystemClock.steady());
+        let written = writes.len().saturating_sub(unindexed.len()) as u64;
+        let mut result = WriteResult { written, ..WriteResult::default() };
         let is_denied = scontrol::is_denied(&output.stderr);
         if is_denied {
             let detail = format!("Slurm refuses to set SITE: {}", output.message());
             result.faults.push(RoundFault::new("operator_right", detail));
         } else if scontrol::is_away(&output.stderr) {
             return Err(RoundFault::new("slurm_away", output.message()));
+        } else if output.is_broken_off() {
+            let detail = format!("scontrol did not end in time: {}", output.message());
+            return Err(RoundFault::new("slurm_away", detail));
+        } else if !unindexed.is_empty() {
+            let jobs = list_names(&unindexed.iter().cloned().collect::<Vec<_>>(), MAX_NAMED);
+            let detail =
+                format!("Slurm changes no job without an index of slurmdbd; these are tried again later: {jobs}");
+            result.faults.push(RoundFault::new("job_index", detail));
         } else if let Some(signal) = output.signal() {
             let detail = format!("scontrol was ended by signal {signal}; some values may not be written");
             result.faults.push(RoundFault::new("write_failed", detail));
@@ -385,7 +408,9 @@ impl SchedulerConnector for SlurmConnector {
             result.written = writes.iter().filter(is_made).count() as u64;
             return Ok(result);
         }
-        let differs = |write: &&ValueWrite| sites.get(&write.job).is_some_and(|site| *site != write.value);
+        let differs = |write: &&ValueWrite| {
+            !unindexed.contains(&write.job) && sites.get(&write.job).is_some_and(|site| *site != write.value)
+        };
         result.read_back_differs = writes.iter().filter(differs).count() as u64;
         Ok(result)
     }

@@ -1,13 +1,15 @@
 //! The programs of Slurm as processes. `SLURM_CONF` works as in a shell, and times are printed as seconds since 1970.
 
+use super::squeue::UNIQUE_TASKS;
 use crate::connectors::fault::RoundFault;
-use crate::connectors::programs::{ProgramFamily, ProgramOutput};
+use crate::connectors::programs::{PROGRAM_TIME_LIMIT, ProgramFamily, ProgramOutput};
 
 const SLURM: ProgramFamily = ProgramFamily {
     missing_code: "slurm",
     away_code: "slurm_away",
     removed_variables: &["SQUEUE_", "SPRIO_", "SACCT_", "SACCTMGR_", "SCONTROL_", "SLURM_CLUSTERS"],
-    set_variables: &[("SLURM_TIME_FORMAT", "%s"), ("LC_ALL", "C")],
+    set_variables: &[("SLURM_TIME_FORMAT", "%s"), ("LC_ALL", "C"), UNIQUE_TASKS],
+    time_limit: PROGRAM_TIME_LIMIT,
 };
 
 /// The text that a program prints. A program that fails, or whose text broke off, gives none.

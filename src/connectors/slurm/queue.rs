@@ -159,9 +159,11 @@ fn workload<'j>(
     }
 }
 
-/// True for a reason that names a limit.
+/// True for a reason that names a limit. An array may have several reasons, one for each record of its tasks.
 fn is_limited(reason: &str) -> bool {
-    reason.starts_with("Assoc") || reason.starts_with("QOS") || LIMIT_REASONS.contains(&reason)
+    let is_limit =
+        |reason: &str| reason.starts_with("Assoc") || reason.starts_with("QOS") || LIMIT_REASONS.contains(&reason);
+    reason.split(',').any(is_limit)
 }
 
 /// One entry for each job of `sprio`: that of its ordered partition with the highest tier.

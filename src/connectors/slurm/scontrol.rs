@@ -1,6 +1,6 @@
 //! The texts of `scontrol`: the configuration, partitions and nodes; and the lines that it reads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::tres::{SlotMapping, read_amounts};
 use crate::connectors::fault::RoundFault;
@@ -122,6 +122,16 @@ const GONE_MESSAGES: [&str; 5] = [
 pub fn is_only_gone(messages: &str) -> bool {
     let mut lines = messages.lines().filter(|line| !line.trim().is_empty()).peekable();
     lines.peek().is_some() && lines.all(|line| GONE_MESSAGES.iter().any(|gone| line.contains(gone)))
+}
+
+/// A part of the message about a job that has no index in the accounting yet, and what comes before the job in it.
+const UNINDEXED_MESSAGE: (&str, &str) = ("the DB index is being set", "for job ");
+
+/// The jobs that slurmctld does not change because it waits for slurmdbd to give them an index.
+pub fn unindexed_jobs(messages: &str) -> BTreeSet<String> {
+    let (message, before_job) = UNINDEXED_MESSAGE;
+    let lines = messages.lines().filter(|line| line.contains(message));
+    lines.filter_map(|line| Some(line.rsplit_once(before_job)?.1.trim().to_owned())).collect()
 }
 
 /// True if the messages say that slurmctld does not answer.

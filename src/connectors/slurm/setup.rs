@@ -9,7 +9,7 @@ use super::people::MappedPeople;
 use super::sacctmgr::{self, is_operator};
 use super::scontrol::{self, SlurmConfig};
 use super::settings::SlurmSettings;
-use super::{priority_obstacles, programs, read_config, read_partitions, read_tree, sacct, sprio, squeue};
+use super::{MAX_NAMED, priority_obstacles, programs, read_config, read_partitions, read_tree, sacct, sprio, squeue};
 use crate::connectors::fault::RoundFault;
 use crate::connectors::scheduler::ValueWrite;
 use crate::connectors::server::FairShareServer;
@@ -19,9 +19,7 @@ use crate::domain::time::Timestamp;
 use crate::service::input::warning::list_names;
 
 /// The versions that this connector was tested with.
-const TESTED_VERSIONS: [&str; 1] = ["22.05."];
-/// The most names that a check lists.
-const MAX_NAMED: usize = 5;
+const TESTED_VERSIONS: [&str; 2] = ["22.05.", "24.11."];
 
 /// An account as it is mapped.
 #[derive(Clone, Debug, PartialEq, Serialize)]

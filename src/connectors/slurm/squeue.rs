@@ -7,18 +7,20 @@ use crate::connectors::fault::RoundFault;
 use crate::domain::time::Timestamp;
 
 pub const PROGRAM: &str = "squeue";
+/// A variable that makes `squeue` list tasks of arrays that have records of their own. The option for it is an error since Slurm 23.11,
+/// which does not know the variable either.
+pub const UNIQUE_TASKS: (&str, &str) = ("SQUEUE_ARRAY_UNIQUE", "1");
 /// The fields. Names of jobs are not read: users choose them, and they may contain the separator.
-pub const ARGS: [&str; 5] = [
+pub const ARGS: [&str; 4] = [
     "--all",
     "--noheader",
-    "--array-unique",
     "-O",
     "JobID:|,HetJobID:|,ArrayJobID:|,State:|,Reason:|,UserName:|,Account:|,Partition:|,SubmitTime:|,PriorityLong:|,tres:|",
 ];
 const FIELDS: usize = 11;
 /// The arguments that list the jobs that wait, with their tasks and components.
-pub const SINGLE_ARGS: [&str; 6] =
-    ["--all", "--noheader", "--array-unique", "--states=PENDING", "-O", "JobID:|,ArrayTaskID:|,HetJobID:|"];
+pub const SINGLE_ARGS: [&str; 5] =
+    ["--all", "--noheader", "--states=PENDING", "-O", "JobID:|,ArrayTaskID:|,HetJobID:|"];
 const SINGLE_FIELDS: usize = 3;
 
 /// The part of its life that a job is in.

@@ -38,7 +38,9 @@ mod slurm_rig;
 mod slurm_shares;
 mod slurm_tree;
 mod texts;
+mod texts_24_11;
 pub mod trees;
+mod unindexed_jobs;
 mod watched_connector;
 
 /// The keys of an example of settings without the marks of comments, but those that begin with one of `left_out`.
@@ -60,6 +62,19 @@ pub mod recorded {
     pub const SSHARE: &str = include_str!("recorded/sshare.txt");
     pub const ASSOCIATIONS: &str = include_str!("recorded/associations.txt");
     pub const SDIAG: &str = include_str!("recorded/sdiag.txt");
+
+    /// Texts that Slurm 24.11.5 printed.
+    pub mod slurm_24_11 {
+        pub const SQUEUE: &str = include_str!("recorded/slurm_24_11/squeue.txt");
+        pub const SPRIO: &str = include_str!("recorded/slurm_24_11/sprio.txt");
+        pub const SACCT: &str = include_str!("recorded/slurm_24_11/sacct.txt");
+        pub const CONFIG: &str = include_str!("recorded/slurm_24_11/config.txt");
+        pub const PARTITIONS: &str = include_str!("recorded/slurm_24_11/partitions.txt");
+        pub const NODES: &str = include_str!("recorded/slurm_24_11/nodes.txt");
+        pub const ASSOCIATIONS: &str = include_str!("recorded/slurm_24_11/associations.txt");
+        pub const SDIAG: &str = include_str!("recorded/slurm_24_11/sdiag.txt");
+        pub const MESSAGES: &str = include_str!("recorded/slurm_24_11/messages.txt");
+    }
 
     /// Texts that HTCondor 23.9.6 printed.
     pub mod htcondor {

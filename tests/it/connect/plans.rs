@@ -85,12 +85,12 @@ fn simple_queue(jobs: &[(u64, &str)]) -> SlurmQueue {
 
 #[test]
 fn a_nice_below_0_is_outweighed() {
-    // Nice pushes 1 down to -4900, which sprio shows as 1; 3 is pushed so far that it is left there.
+    // Nice pushes 1 down to -4900 or -4901, which sprio shows as 1; 3 is pushed so far that it is left there.
     let terms = [(1, "1|0|100|0|0|0|0|0|5000"), (2, "300|0|300|0|0|0|0|0|0"), (3, "1|0|0|0|0|0|0|0|2000000")];
     let found = plan(WriteMode::Order, &simple_queue(&terms), &[], Some(&[1, 3, 2]));
-    assert_eq!(writes(&found), [("1", 7_200), ("2", 1_000)]);
+    assert_eq!(writes(&found), [("1", 7_201), ("2", 1_000)]);
     // These values give the order already, so that nothing is written again.
-    let terms = [(1, "2300|7200|100|0|0|0|0|0|5000"), (2, "1300|1000|300|0|0|0|0|0|0"), terms[2]];
+    let terms = [(1, "2301|7201|100|0|0|0|0|0|5000"), (2, "1300|1000|300|0|0|0|0|0|0"), terms[2]];
     let found = plan(WriteMode::Order, &simple_queue(&terms), &[], Some(&[1, 3, 2]));
     assert_eq!(writes(&found), []);
 }
@@ -121,8 +121,10 @@ fn values_by_rank() {
 }
 
 #[test]
-fn a_reset_writes_to_all_that_have_a_value() {
-    assert_eq!(writes(&plan(WriteMode::Shadow, &recorded_queue(), &[], None)), [("40", 0), ("42", 0)]);
+fn a_reset_writes_to_all_that_have_a_value_and_to_those_whose_value_is_not_shown() {
+    let plan = plan(WriteMode::Shadow, &recorded_queue(), &[], None);
+    let unshown = ["28", "29", "30", "31", "32", "34", "36", "38", "39"];
+    assert_eq!(writes(&plan), ["40", "42"].into_iter().chain(unshown).map(|job| (job, 0)).collect::<Vec<_>>());
 }
 
 #[test]

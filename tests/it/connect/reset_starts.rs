@@ -14,7 +14,7 @@ use crate::cli::program::{Ended, Server, end, program, run};
 use crate::support::database::{TestDb, sqlite_unmigrated};
 
 /// A Slurm of stand-ins, and a server with a group for it. The programs print the texts that were recorded, except those about jobs.
-struct StandInSlurm {
+pub struct StandInSlurm {
     folder: TempDir,
     server: Server,
     key: String,
@@ -26,7 +26,7 @@ const SCONTROL: &str =
 const SACCT: &str = "case \"$*\" in *--jobs=*) cat jobs.txt ;; *) cat runs.txt ;; esac";
 
 impl StandInSlurm {
-    fn start() -> Self {
+    pub fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let db = sqlite_unmigrated();
         run(&db, ["migrate", "up"]).ok();
@@ -52,18 +52,22 @@ impl StandInSlurm {
             ("squeue", "cat squeue.txt"),
             ("sprio", "cat sprio.txt"),
         ] {
-            let script = format!("#!/bin/sh\ncd '{}'\n{script}\n", slurm.folder.path().display());
-            slurm.write(name, &script);
-            std::fs::set_permissions(slurm.path(name), std::fs::Permissions::from_mode(0o755)).unwrap();
+            slurm.stand_in(name, script);
         }
         slurm
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    /// Makes a program that runs in the folder of the texts.
+    pub fn stand_in(&self, name: &str, script: &str) {
+        self.write(name, &format!("#!/bin/sh\ncd '{}'\n{script}\n", self.folder.path().display()));
+        std::fs::set_permissions(self.path(name), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub fn write(&self, name: &str, text: &str) {
         std::fs::write(self.path(name), text).unwrap();
     }
 
@@ -79,15 +83,25 @@ impl StandInSlurm {
         self.write("squeue.txt", &format!("7|N/A|7|RUNNING|None|games|climate|main|{start}|1|cpu=2|\n"));
     }
 
-    /// One round of a process of its own.
-    fn round_to(&self, server: &str) -> Ended {
+    /// A connector of this server with more keys of `[slurm]`.
+    pub fn connector(&self, keys: &str) -> Command {
+        self.connector_of(&self.server.address, keys)
+    }
+
+    fn connector_of(&self, server: &str, keys: &str) -> Command {
         let (state, key) = (self.path("state").display().to_string(), &self.key);
-        let text = format!("server = {server:?}\nkey = {key:?}\nlog = \"off\"\n[slurm]\nstate_dir = {state:?}\n");
+        let text =
+            format!("server = {server:?}\nkey = {key:?}\nlog = \"off\"\n[slurm]\nstate_dir = {state:?}\n{keys}\n");
         self.write("f.toml", &text);
         let mut command: Command = program();
         command.env("PATH", format!("{}:/usr/bin:/bin", self.folder.path().display()));
-        command.args(["connect", "slurm", "--once", "-o", "json", "--config"]).arg(self.path("f.toml"));
-        end(&mut command)
+        command.args(["connect", "slurm", "--config"]).arg(self.path("f.toml"));
+        command
+    }
+
+    /// One round of a process of its own.
+    fn round_to(&self, server: &str) -> Ended {
+        end(self.connector_of(server, "").args(["--once", "-o", "json"]))
     }
 
     #[track_caller]

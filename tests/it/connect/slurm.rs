@@ -148,7 +148,7 @@ fn treat_special_jobs(c: &ConnectedRig) {
     assert_eq!((sites[&het], sites[&fixed]), (sites[&(het + 1)], 0));
     // The job of the partition with the higher tier has the highest value, and the array is still one record.
     assert_eq!(sites[&several], *sites.values().max().unwrap());
-    let records = rig.slurm("squeue", &["-h", "-a", "--array-unique", "-j", &array.to_string(), "-o", "%A"]);
+    let records = rig.slurm("squeue", &["-h", "-a", "-j", &array.to_string(), "-o", "%A"]);
     assert_eq!(records.trim(), array.to_string());
     for job in [array, several, fixed, dependent, held, later, het] {
         rig.slurm("scancel", &[&job.to_string()]);

@@ -39,7 +39,8 @@ const UNFINISHED: [&str; 3] = ["PENDING", "RUNNING", "SUSPENDED"];
 pub struct SlurmRig {
     folder: PathBuf,
     daemons: Vec<Child>,
-    /// The number of the controller among the daemons.
+    /// The numbers of slurmdbd and of the controller among the daemons.
+    accounting: usize,
     controller: usize,
     /// A library that the controller loads before others.
     preload: Option<PathBuf>,
@@ -77,10 +78,15 @@ pub fn start(form: RigForm) -> Option<SlurmRig> {
 }
 
 /// Waits until something is the case.
-pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub fn wait_until(what: &str, is_so: impl FnMut() -> bool) {
+    wait_until_or_show(what, is_so, String::new);
+}
+
+/// [`wait_until`], with a text that is shown if it does not come about.
+pub fn wait_until_or_show(what: &str, mut is_so: impl FnMut() -> bool, show: impl FnOnce() -> String) {
     let deadline = Instant::now() + WAIT;
     while !is_so() {
-        assert!(Instant::now() < deadline, "{what} did not happen");
+        assert!(Instant::now() < deadline, "{what} did not happen\n{}", show());
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -99,10 +105,11 @@ impl SlurmRig {
             std::fs::create_dir_all(folder.join(part)).unwrap();
         }
         let RigForm { lines, node_cpus, preload } = form;
-        let mut rig = Self { folder, daemons: Vec::new(), controller: 0, preload };
+        let mut rig = Self { folder, daemons: Vec::new(), accounting: 0, controller: 0, preload };
         rig.start_munge();
         rig.start_database();
         rig.write_configuration(lines, node_cpus);
+        rig.accounting = rig.daemons.len();
         rig.daemon("slurmdbd", &["-D"]);
         wait_until("slurmdbd answers", || rig.probe("sacctmgr", &["-n", "show", "cluster"]));
         rig.slurm("sacctmgr", &["-i", "add", "cluster", "rig"]);
@@ -143,6 +150,8 @@ impl SlurmRig {
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env("SLURM_CONF", self.path("slurm.conf")).env("SLURM_TIME_FORMAT", "%s").stdin(Stdio::null());
+        // Tasks of arrays that have records of their own are listed.
+        command.env("SQUEUE_ARRAY_UNIQUE", "1");
         command
     }
 
@@ -252,6 +261,19 @@ impl SlurmRig {
     pub fn kill_controller(&mut self) {
         self.daemons[self.controller].kill().unwrap();
         self.daemons[self.controller].wait().unwrap();
+    }
+
+    /// Stops slurmdbd, which then answers nothing, until it is resumed.
+    pub fn pause_accounting(&self) {
+        self.signal_accounting("-STOP");
+    }
+
+    pub fn resume_accounting(&self) {
+        self.signal_accounting("-CONT");
+    }
+
+    fn signal_accounting(&self, signal: &str) {
+        run(Command::new("kill").arg(signal).arg(self.daemons[self.accounting].id().to_string()));
     }
 
     /// Starts a controller that was ended, from the state that it has saved.
