@@ -1,5 +1,6 @@
 //! SIGKILL of the connector, the server and slurmctld at random moments, while jobs of all kinds start, end, and are requeued.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::process::{Child, Command, Stdio};
@@ -12,7 +13,8 @@ use fairshared::service::{Clock, SystemClock};
 use serde_json::Value;
 
 use super::connected_rig::ConnectedRig;
-use super::slurm_rig::{SlurmRig, USERS, wait_until};
+use super::slurm_rig::{SlurmRig, USERS, wait_until, wait_until_or_show};
+use super::watched_connector::WatchedConnector;
 use crate::cli::program::end;
 use crate::support::dice::Dice;
 
@@ -23,6 +25,8 @@ const HEAD: usize = 10;
 const WAITING: usize = 25;
 const KEYS: &str = "mode = \"order\"\nhead = 10\nwrites_per_second = 10000\npoll = \"1s\"\naccounting = \"1s\"";
 const SEED: u64 = 7;
+/// A part of what Slurm says of a job whose index in the accounting it waits for.
+const UNINDEXED: &str = "the DB index is being set";
 
 /// The connector, which is started again after it was killed, with one log for all of its lives.
 struct MortalConnector {
@@ -64,7 +68,7 @@ impl Drop for MortalConnector {
     }
 }
 
-/// The ids of the jobs in a state.
+/// The ids of the jobs in a state, with those of the tasks of arrays that have records of their own.
 fn jobs_in(rig: &SlurmRig, state: &str) -> Vec<String> {
     let text = rig.slurm("squeue", &["-h", "-a", "-t", state, "-o", "%A"]);
     text.lines().map(|line| line.trim().to_owned()).collect()
@@ -79,7 +83,7 @@ fn feed(rig: &SlurmRig, dice: &mut Dice) {
         .filter(|reason| !reason.contains("BeginTime") && !reason.to_lowercase().contains("held"))
         .count();
     for _ in may_start..WAITING {
-        let seconds = u32::try_from(dice.roll(12)).unwrap();
+        let seconds = u32::try_from(dice.roll(3)).unwrap() + 1;
         let tasks = format!("--ntasks={}", dice.roll(5) + 1);
         let user = dice.item(&USERS).0;
         match dice.roll(8) {
@@ -109,6 +113,19 @@ fn wait_for_a_run(rig: &SlurmRig) {
         }
         !jobs_in(rig, "R").is_empty()
     });
+}
+
+/// Waits until one of the jobs that run has ended, so that the accounting has runs of some length between the kills. A job that has ended
+/// while slurmctld was away may stay on its list for minutes, so that the wait is bounded.
+fn wait_for_an_end(rig: &SlurmRig) {
+    let before = jobs_in(rig, "R");
+    for _ in 0..50 {
+        let running = jobs_in(rig, "R");
+        if before.is_empty() || before.iter().any(|job| !running.contains(job)) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 /// Kills one of the three or all of them, and starts them again in some order, after some time.
@@ -199,17 +216,57 @@ fn jobs_with_values(rig: &SlurmRig) -> BTreeSet<String> {
     valued.map(|job| leaders.get(&job).cloned().unwrap_or(job)).collect()
 }
 
+/// True if Slurm refuses to change the job because it waits for its index in the accounting.
+fn is_unindexed(rig: &SlurmRig, job: &str) -> bool {
+    let output = rig.command("scontrol").args(["update", &format!("job={job}"), "comment=changed"]).output().unwrap();
+    String::from_utf8_lossy(&output.stderr).contains(UNINDEXED)
+}
+
+/// Cancels the jobs that Slurm refuses to change: it was killed while it waited for their index in the accounting, and waits for it
+/// from then on until they start. No connector can give such a job the place that the server has for it.
+fn cancel_unindexed_jobs(rig: &SlurmRig) {
+    let refused: Vec<String> = jobs_in(rig, "PD").into_iter().filter(|job| is_unindexed(rig, job)).collect();
+    println!("{} jobs that wait have lost their index in the accounting, and are cancelled", refused.len());
+    for job in refused {
+        rig.slurm("scancel", &[&job]);
+    }
+}
+
+/// All that can hold the order back, as text.
+fn show_all(c: &ConnectedRig, outcome: &Value) -> String {
+    let rig = &c.rig;
+    let file = |name: &str| std::fs::read_to_string(rig.folder().join(name)).unwrap_or_default();
+    let log = file("connector.log");
+    let last_lines: Vec<&str> = log.lines().rev().take(40).collect();
+    format!(
+        "{outcome}\nthe order of the server: {:?}\n{}\n{}\n{}\nthe log, backwards:\n{}",
+        c.sequence(),
+        rig.slurm(
+            "squeue",
+            &["-a", "-O", "JobID,HetJobID,ArrayJobID,State,Reason:40,UserName,SubmitTime,EligibleTime"]
+        ),
+        rig.slurm("sprio", &["-o", "%i %r %u %Y %S %A %Q %N"]),
+        file("connector/state.json"),
+        last_lines.join("\n")
+    )
+}
+
 /// The head of the queue has values, which make the order that of the server, and no other job has one.
 fn find_stale_values(c: &ConnectedRig, connector: &mut MortalConnector) {
     let rig = &c.rig;
     // Without nodes the queue stays as it is.
     rig.slurm("scontrol", &["update", "nodename=n[1-2]", "state=drain", "reason=test"]);
     wait_until("no job runs", || jobs_in(rig, "R,CG").is_empty());
+    cancel_unindexed_jobs(rig);
     let shadow = format!("head = {HEAD}");
-    wait_until("the queue has the order of the server", || {
+    let last = RefCell::new(Value::Null);
+    let is_settled = || {
         let outcome = end(&mut c.connector_in("shadow", &shadow, &["--once", "--shadow", "-o", "json"])).json();
-        outcome["same_place"] == outcome["compared"] && jobs_with_values(rig).len() == HEAD
-    });
+        let is_settled = outcome["same_place"] == HEAD && jobs_with_values(rig).len() == HEAD;
+        last.replace(outcome);
+        is_settled
+    };
+    wait_until_or_show("the queue has the order of the server", is_settled, || show_all(c, &last.borrow()));
     connector.stop();
     let state = ConnectorState::load(&rig.folder().join("connector")).unwrap();
     let valued = jobs_with_values(rig);
@@ -223,7 +280,14 @@ fn find_stale_values(c: &ConnectedRig, connector: &mut MortalConnector) {
         rig.attempt("scontrol", &["update", &format!("job={job}"), "starttime=now"]);
         rig.attempt("scontrol", &["release", job]);
     }
-    wait_until("all jobs are listed", || listed().len() == all.len());
+    wait_until_or_show(
+        "all jobs are listed",
+        || {
+            let listed = listed();
+            all.iter().all(|job| listed.contains(job))
+        },
+        || show_all(c, &Value::Null),
+    );
     let sites = rig.order();
     assert!(sites.iter().all(|(_, site)| *site == 0), "{sites:?}");
     println!("{} jobs waited at the end, {HEAD} of them had a value, and after a reset none", sites.len());
@@ -240,6 +304,7 @@ fn long_kills_of_connector_server_and_slurmctld_lose_no_usage() {
         for _ in 0..=dice.roll(3) {
             feed(&c.rig, &mut dice);
             wait_for_a_run(&c.rig);
+            wait_for_an_end(&c.rig);
             std::thread::sleep(Duration::from_millis(dice.roll(2_000)));
         }
         kill_some(&mut c, &mut connector, &mut dice);
@@ -269,4 +334,56 @@ fn long_kills_of_connector_server_and_slurmctld_lose_no_usage() {
     }
     assert_eq!(used.len(), expected.len());
     c.ask(&["audit"]).ok();
+}
+
+/// Submits jobs while slurmdbd answers nothing, and kills slurmctld, so that it finds in its state that it waits for their indexes.
+fn lose_indexes(rig: &mut SlurmRig) -> Vec<u64> {
+    rig.pause_accounting();
+    let refused: Vec<u64> = (0..3).map(|_| rig.submit("news", 1, &["--ntasks=8"])).collect();
+    let are_refused = |rig: &SlurmRig| refused.iter().all(|job| is_unindexed(rig, &job.to_string()));
+    wait_until("slurmctld waits for the indexes", || are_refused(rig));
+    let state = rig.folder().join("state/job_state");
+    let before = state.metadata().unwrap().modified().unwrap();
+    // A change of another job makes slurmctld save its state.
+    rig.submit("mail", 1, &["--ntasks=8", "--hold"]);
+    wait_until("slurmctld has saved its state", || state.metadata().unwrap().modified().unwrap() > before);
+    rig.kill_controller();
+    rig.resume_accounting();
+    rig.start_controller();
+    wait_until("slurmctld waits for them still", || are_refused(rig));
+    refused
+}
+
+#[ignore = "long"]
+#[test]
+fn long_jobs_that_have_lost_their_index_hold_no_other_job_back() {
+    let Some(mut c) = ConnectedRig::start("") else { return };
+    let running = c.rig.submit("games", 3_600, &["--ntasks=8"]);
+    wait_until("the job runs", || c.rig.state(running) == "RUNNING");
+    let indexed: Vec<u64> = (0..12).map(|at| c.rig.submit(USERS[at % USERS.len()].0, 1, &["--ntasks=8"])).collect();
+    wait_until("the accounting knows the jobs", || {
+        let args = ["-a", "-X", "-n", "-P", "-s", "PD", "-S", "now-1hour", "-E", "now", "-o", "JobIDRaw"];
+        let known = c.rig.slurm("sacct", &args);
+        indexed.iter().all(|job| known.lines().any(|line| line == job.to_string()))
+    });
+    wait_until("the jobs have their indexes", || indexed.iter().all(|job| !is_unindexed(&c.rig, &job.to_string())));
+    let refused = lose_indexes(&mut c.rig);
+    let keys = format!("{KEYS}\nmetrics_listen = \"127.0.0.1:0\"").replace("head = 10", "head = 20");
+    let connector = WatchedConnector::start(&mut c.connector(&keys, &[]), &c.rig.folder().join("connector.log"));
+    let others = |jobs: Vec<u64>| jobs.into_iter().filter(|job| !refused.contains(job)).collect::<Vec<_>>();
+    let is_settled = || {
+        let valued = c.rig.order().into_iter().filter(|(_, site)| *site > 0).count();
+        valued == indexed.len() && others(c.order()) == others(c.sequence())
+    };
+    wait_until("the other jobs have the order of the server", is_settled);
+    connector.wait_for_whole_round();
+    connector.wait_for_whole_round();
+    let faults = connector.value("round_errors_total{code=\"job_index\"}");
+    println!(
+        "{} jobs have lost their index; {} rounds, {faults} of them with a refusal",
+        refused.len(),
+        connector.rounds()
+    );
+    assert!(is_settled() && connector.is_ready());
+    assert!(connector.rounds() > faults + 3.0, "{}", connector.log());
 }
