@@ -385,5 +385,5 @@ fn long_jobs_that_have_lost_their_index_hold_no_other_job_back() {
         connector.rounds()
     );
     assert!(is_settled() && connector.is_ready());
-    assert!(connector.rounds() > faults + 3.0, "{}", connector.log());
+    assert!(connector.rounds() >= faults + 3.0, "{}", connector.log());
 }
