@@ -96,7 +96,7 @@ proptest! {
         prop_assert!(amounts.is_sorted_by(|a, b| a >= b), "a remainder goes to the first: {:?}", amounts);
         // The unit is 1, or the last decimal place of an amount that is not whole.
         let mut unit = Amount::ONE.units();
-        while amount.units() % unit != 0 {
+        while !amount.units().is_multiple_of(unit) {
             unit /= 10;
         }
         prop_assert!(amounts[0] - amounts[count - 1] <= unit);
