@@ -99,6 +99,9 @@ pub struct KeyRights {
     pub role: String,
     /// The only groups that it reaches; `None`: all.
     pub resource_groups: Option<Vec<String>>,
+    /// The time of the server at its answer, in whole seconds; `None`: the answer does not say it.
+    #[serde(skip)]
+    pub answered_at: Option<Timestamp>,
 }
 
 impl KeyRights {
@@ -164,7 +167,4 @@ pub trait FairShareServer {
 
     /// Checks that the group exists.
     fn find_group(&self, group: &str) -> impl Future<Output = Result<(), ServerFailure>>;
-
-    /// The time of the server, in whole seconds.
-    fn server_time(&self) -> impl Future<Output = Result<Option<Timestamp>, ServerFailure>>;
 }

@@ -58,6 +58,8 @@ pub async fn check_server(
             return vec![answers, SetupCheck::failed(KEY_ROLE, failure.into_fault().detail, needs.key_advice())];
         }
     };
+    let unknown_time = || SetupCheck::passed(CLOCK, "the server does not say its time");
+    let clock = rights.answered_at.map_or_else(unknown_time, |time| compare_clocks(time, now()));
     let reaches = needs.is_reached_by(&rights);
     let mut checks = vec![answers];
     checks.extend(check_key(&rights, needs));
@@ -71,7 +73,7 @@ pub async fn check_server(
             }
         });
     }
-    checks.push(check_clock(server, now).await);
+    checks.push(clock);
     checks
 }
 
@@ -103,14 +105,6 @@ fn check_sync(syncs: bool, may_sync: bool, fix: &str) -> SetupCheck {
             let detail = "the key may not bring accounts and shares, so that these stay as they are at the server";
             SetupCheck::failed(NAME, detail, format!("{fix} (or: tree_sync = false)")).as_warning()
         }
-    }
-}
-
-async fn check_clock(server: &impl FairShareServer, now: impl Fn() -> Timestamp) -> SetupCheck {
-    match server.server_time().await {
-        Ok(Some(time)) => compare_clocks(time, now()),
-        Ok(None) => SetupCheck::passed(CLOCK, "the server does not say its time"),
-        Err(failure) => SetupCheck::failed(CLOCK, failure.into_fault().detail, "ask the server again").as_warning(),
     }
 }
 

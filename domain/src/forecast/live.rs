@@ -156,9 +156,11 @@ impl<'a> LiveGroup<'a> {
     /// The agents, unless some running members do not say on which they run: then the free room of each is not known.
     fn known_agents(&self) -> &[LiveAgent<'a>] {
         let known: FastSet<&str> = self.agents.iter().map(|agent| agent.agent_id).collect();
-        let kernels = self.running.iter().flat_map(|workload| workload.members.running_kernels());
-        let mut parts = kernels.flat_map(LiveKernel::parts);
-        let is_known = parts.all(|part| part.agent.is_some_and(|id| known.contains(id)));
+        let mut kernels = self.running.iter().flat_map(|workload| workload.members.running_kernels());
+        let is_known = kernels.all(|kernel| {
+            let names = kernel.agents.names();
+            !names.is_empty() && names.iter().all(|id| known.contains(&**id))
+        });
         if is_known { &self.agents } else { &[] }
     }
 

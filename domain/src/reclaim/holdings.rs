@@ -15,7 +15,7 @@ pub struct QueueHoldings<'a> {
     /// The amounts that victims took away. They are kept apart from `allocated`, because a given allocation may be
     /// smaller than the sum of the running workloads.
     removed: QueueSlotGrid<u128>,
-    /// The number of members that victims have lost, by workload. Few workloads of many are victims.
+    /// The number of kernels that victims have lost, by workload. Few workloads of many are victims.
     lost_kernels: FastMap<usize, usize>,
     /// The units that are evicted, by queue; each as the range of its members.
     gone: FastMap<usize, Vec<Range<usize>>>,

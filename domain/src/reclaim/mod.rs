@@ -43,6 +43,6 @@ pub use plan_options::{NodeOrder, PlanOptions, PolicyName, ReclaimStrategy};
 pub use policy::plugins;
 pub use settings::ReclaimOptions;
 pub use simulation::ReclaimSimulation;
-pub(crate) use simulation::find_duplicates;
+pub(crate) use simulation::{find_duplicates, find_duplicates_in_running};
 pub use workloads::GroupWorkloads;
 pub(crate) use workloads::running_members;

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::input::{
-    MAX_AGENTS, MAX_CHOICES, MAX_RUNNING_MEMBERS, PendingGang, ReclaimAgent, ReclaimInput, RunningWorkload, first_parts,
+    MAX_AGENTS, MAX_CHOICES, MAX_RUNNING_MEMBERS, PendingGang, ReclaimAgent, ReclaimInput, RunningMember,
+    RunningWorkload, first_parts,
 };
 use super::observe::observed_tree;
 use super::outcome::ReclaimPlan;
@@ -100,14 +101,7 @@ impl ReclaimSimulation {
         let agent_ids =
             agents.iter().enumerate().map(|(at, a)| (&*a.agent_id, move || format!("/agents/{at}/agent_id")));
         find_duplicates(agent_ids, &mut faults);
-        let workloads = self.running.iter().enumerate();
-        let ids = workloads.clone().map(|(at, w)| (&*w.workload_id, move || format!("/running/{at}/workload_id")));
-        find_duplicates(ids, &mut faults);
-        let kernels = workloads.flat_map(|(at, w)| {
-            let pointer = move |member: usize| move || format!("/running/{at}/members/{member}/kernel_id");
-            first_parts(&w.members).map(move |(member, m)| (&*m.kernel_id, pointer(member)))
-        });
-        find_duplicates(kernels, &mut faults);
+        find_duplicates_in_running(self.running.iter().map(|w| (&*w.workload_id, &*w.members)), &mut faults);
         faults.extend(self.wrong_names().take(MAX_FAULTS.saturating_sub(faults.len())));
         faults
     }
@@ -126,6 +120,21 @@ impl ReclaimSimulation {
         });
         of_agents.chain(of_members)
     }
+}
+
+/// Adds a fault for every running workload that is listed again, and for every kernel that is. Further parts of a kernel on several
+/// agents are no repetition. Each workload is given as its id and its members.
+pub fn find_duplicates_in_running<'a>(
+    workloads: impl Iterator<Item = (&'a str, &'a [RunningMember])> + Clone,
+    faults: &mut Vec<Fault>,
+) {
+    let ids = workloads.clone().enumerate();
+    find_duplicates(ids.map(|(at, (id, _))| (id, move || format!("/running/{at}/workload_id"))), faults);
+    let kernels = workloads.enumerate().flat_map(|(at, (_, members))| {
+        let pointer = move |member: usize| move || format!("/running/{at}/members/{member}/kernel_id");
+        first_parts(members).map(move |(member, m)| (&*m.kernel_id, pointer(member)))
+    });
+    find_duplicates(kernels, faults);
 }
 
 /// Adds a fault for every name that occurs again, at the place of the repetition.

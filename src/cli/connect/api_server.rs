@@ -13,7 +13,6 @@ use crate::connectors::fault::RoundFault;
 use crate::connectors::server::{
     AgentReport, FairShareServer, KeyRights, OrderRequest, ReportedRows, ServerFailure, ServerOrder, TreeAnswer,
 };
-use crate::domain::time::Timestamp;
 use crate::service::agents::MAX_AGENTS;
 use crate::service::people_tree::tree::PeopleTree;
 
@@ -134,16 +133,16 @@ impl FairShareServer for ApiServer {
     }
 
     async fn key_rights(&self) -> Result<KeyRights, ServerFailure> {
-        within(self.request_timeout, async { self.client.get(["whoami"]).send().await?.json().await }).await
+        let rights = async {
+            let answer = self.client.get(["whoami"]).send().await?;
+            let answered_at = answer.server_time();
+            Ok(KeyRights { answered_at, ..answer.json().await? })
+        };
+        within(self.request_timeout, rights).await
     }
 
     async fn find_group(&self, group: &str) -> Result<(), ServerFailure> {
         within(self.request_timeout, self.client.get(["resource-groups", group]).send()).await?;
         Ok(())
-    }
-
-    async fn server_time(&self) -> Result<Option<Timestamp>, ServerFailure> {
-        // Each key may ask who it is.
-        Ok(within(self.request_timeout, self.client.get(["whoami"]).send()).await?.server_time())
     }
 }

@@ -202,15 +202,11 @@ impl FairShareServer for PlannedServer {
     async fn key_rights(&self) -> Result<KeyRights, ServerFailure> {
         self.answer()?;
         let role = if self.0.borrow().is_connector { "connector" } else { "scheduler" };
-        Ok(KeyRights { role: role.to_owned(), resource_groups: None })
+        Ok(KeyRights { role: role.to_owned(), resource_groups: None, answered_at: None })
     }
 
     async fn find_group(&self, _: &str) -> Result<(), ServerFailure> {
         self.answer()
-    }
-
-    async fn server_time(&self) -> Result<Option<Timestamp>, ServerFailure> {
-        Ok(None)
     }
 }
 

@@ -7,8 +7,8 @@ use crate::fault::{Fault, MAX_FAULTS};
 use crate::maps::{FastMap, FastSet};
 use crate::names::check_name;
 use crate::placement_rules::{Affinity, Labels, label_faults, taint_faults, toleration_faults};
-use crate::reclaim::find_duplicates;
-use crate::reclaim::input::{MAX_RUNNING_MEMBERS, count_kernels, first_parts};
+use crate::reclaim::input::{MAX_RUNNING_MEMBERS, count_kernels};
+use crate::reclaim::{find_duplicates, find_duplicates_in_running};
 
 /// The longest expected run time, a year, in seconds.
 const MAX_EXPECTED_SECONDS: i64 = 31_536_000;
@@ -94,14 +94,7 @@ fn check_running(running: &[CycleRunning], queues: &FastSet<&str>, faults: &mut 
             }
         }
     }
-    let workloads = running.iter().enumerate();
-    let ids = workloads.clone().map(|(at, w)| (&*w.workload_id, move || format!("/running/{at}/workload_id")));
-    find_duplicates(ids, &mut faults.0);
-    let kernels = workloads.flat_map(|(at, w)| {
-        let pointer = move |member: usize| move || format!("/running/{at}/members/{member}/kernel_id");
-        first_parts(&w.members).map(move |(member, m)| (&*m.kernel_id, pointer(member)))
-    });
-    find_duplicates(kernels, &mut faults.0);
+    find_duplicates_in_running(running.iter().map(|w| (&*w.workload_id, &*w.members)), &mut faults.0);
 }
 
 fn check_pending(request: &CycleSimulation, queues: &FastSet<&str>, faults: &mut CollectedFaults) {
