@@ -22,9 +22,12 @@ pub struct ForecastCalibration {
     pub asked: u64,
     /// The number of forecasts that said a time.
     pub known: u64,
-    /// The part of the known forecasts whose interval from the 10th to the 90th percentile has the start.
+    /// The number of those whose 90th percentile is after the last submission of the history. They are not compared with the starts,
+    /// because from there on no jobs come that a forecast has to expect.
+    pub beyond_history: u64,
+    /// The part of the compared forecasts whose interval from the 10th to the 90th percentile has the start.
     pub coverage: f64,
-    /// The parts of the known forecasts whose job started before the 10th percentile, and after the 90th.
+    /// The parts of the compared forecasts whose job started before the 10th percentile, and after the 90th.
     pub earlier: f64,
     pub later: f64,
     /// The median of the difference between the 50th percentile and the start, in seconds; of the same jobs as the next one.
@@ -78,29 +81,34 @@ pub fn calibrate(
         }
     }
     let starts = simulation.into_starts();
-    ForecastCalibration { waited, ..ForecastCalibration::of(&made, &starts) }
+    let last_submission = history.jobs.last().map_or(Timestamp::MAX, |job| job.submitted_at);
+    ForecastCalibration { waited, ..ForecastCalibration::of(&made, &starts, last_submission) }
 }
 
 impl ForecastCalibration {
-    fn of(made: &[MadeForecast], starts: &[Option<Timestamp>]) -> Self {
+    fn of(made: &[MadeForecast], starts: &[Option<Timestamp>], last_submission: Timestamp) -> Self {
         let known: Vec<(&MadeForecast, StartPercentiles, Timestamp)> = made
             .iter()
             .filter_map(|forecast| Some((forecast, forecast.known?, starts[forecast.job as usize]?)))
             .collect();
-        let part = |count: usize| if known.is_empty() { 0.0 } else { count as f64 / known.len() as f64 };
-        let covered = known.iter().filter(|(_, said, start)| said.p10 <= *start && *start <= said.p90).count();
-        let compared = known.iter().filter_map(|(made, said, start)| Some((made.announced?, said.p50, *start)));
-        let (errors, announced): (Vec<f64>, Vec<f64>) = compared
+        // What a forecast said decides, and not the start, so that jobs that start late are not left out more than others.
+        let (compared, beyond): (Vec<_>, Vec<_>) =
+            known.iter().partition(|(_, said, _)| said.p90 <= last_submission);
+        let part = |count: usize| if compared.is_empty() { 0.0 } else { count as f64 / compared.len() as f64 };
+        let covered = compared.iter().filter(|(_, said, start)| said.p10 <= *start && *start <= said.p90).count();
+        let both_methods = compared.iter().filter_map(|(made, said, start)| Some((made.announced?, said.p50, *start)));
+        let (errors, announced): (Vec<f64>, Vec<f64>) = both_methods
             .map(|(announced, said, start)| (seconds_apart(said, start), seconds_apart(announced, start)))
             .unzip();
-        let waits = known.iter().map(|(made, _, start)| seconds_apart(made.made_at, *start)).collect();
+        let waits = compared.iter().map(|(made, _, start)| seconds_apart(made.made_at, *start)).collect();
         Self {
             waited: 0,
             asked: made.len() as u64,
             known: known.len() as u64,
+            beyond_history: beyond.len() as u64,
             coverage: part(covered),
-            earlier: part(known.iter().filter(|(_, said, start)| *start < said.p10).count()),
-            later: part(known.iter().filter(|(_, said, start)| *start > said.p90).count()),
+            earlier: part(compared.iter().filter(|(_, said, start)| *start < said.p10).count()),
+            later: part(compared.iter().filter(|(_, said, start)| *start > said.p90).count()),
             median_error_seconds: median(errors),
             announced_error_seconds: median(announced),
             median_wait_seconds: median(waits),

@@ -282,3 +282,23 @@ fn forecasts_of_a_steady_crowd_are_as_good_as_they_say() {
         assert_eq!(made, calibrate(&history, policy, scheduler, RuntimeEstimates::Given, 8), "the same again");
     }
 }
+
+/// After the last submission the queue only empties, which no forecast can know.
+#[test]
+fn forecasts_beyond_the_end_of_a_history_are_counted_and_not_compared() {
+    let compare = |history: &ReplayHistory| {
+        calibrate(history, &fifo(), schedulers::by_name("strict").unwrap(), RuntimeEstimates::Given, 4)
+    };
+    let steady = crowd(3, 800);
+    let end = steady.jobs.last().unwrap().submitted_at;
+    // Jobs that take everything for two hours each: all but the first one or two start long after their submission.
+    let mut crowded = steady.clone();
+    crowded.jobs.extend((800..840).map(|number| TraceJob { submitted_at: end, ..job(number, 0, 0, 7_200, CORES) }));
+    let (without, with) = (compare(&steady), compare(&crowded));
+    assert!(without.known > without.beyond_history, "{without:?}");
+    // The first of them may belong to those that are not compared either.
+    assert!(with.known >= without.known + 9, "{with:?}");
+    assert_eq!(with.known - with.beyond_history, without.known - without.beyond_history, "{with:?} {without:?}");
+    assert_eq!((with.coverage, with.earlier, with.later), (without.coverage, without.earlier, without.later));
+    assert_eq!(with.median_error_seconds.total_cmp(&without.median_error_seconds), std::cmp::Ordering::Equal);
+}

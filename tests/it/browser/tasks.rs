@@ -50,6 +50,13 @@ fn a_tab_that_is_left_open_does_not_grow() {
     run(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ui"), "memory");
 }
 
+/// The test on every change sees each theme in one size.
+#[test]
+#[ignore = "long"]
+fn every_page_is_well_in_both_themes_and_sizes() {
+    run(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ui"), "looks");
+}
+
 /// Runs a script of `ui/package.json` against this program, and reports its measurements.
 fn run(folder: &Path, script: &str) {
     let ran = npm(folder, &["run", script])

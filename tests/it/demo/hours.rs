@@ -65,12 +65,25 @@ async fn assert_answers(server: &Server, when: &str) {
     assert!(!plan["victims"].as_array().unwrap().is_empty(), "{when}: {plan}");
 }
 
+async fn assert_answers_at(hour: i64, seed: u64) {
+    let server = demo(hour, seed).await;
+    assert_answers(&server, &format!("seed {seed} at {hour}:00")).await;
+}
+
 #[tokio::test]
-async fn one_thing_is_wrong_at_each_hour() {
+async fn one_thing_is_wrong_at_any_hour_with_any_of_ten_seeds() {
+    for (hour, seed) in [0, 3, 5, 8, 10, 12, 15, 17, 20, 23].into_iter().zip(1..) {
+        assert_answers_at(hour, seed).await;
+    }
+}
+
+#[tokio::test]
+#[ignore = "long"]
+async fn long_one_thing_is_wrong_at_each_hour() {
     for hour in 0..24 {
-        let seed = u64::try_from(hour % 10).unwrap() + 1;
-        let server = demo(hour, seed).await;
-        assert_answers(&server, &format!("seed {seed} at {hour}:00")).await;
+        for seed in 1..=10 {
+            assert_answers_at(hour, seed).await;
+        }
     }
 }
 

@@ -29,6 +29,8 @@ const JOB_SECONDS: i64 = 600;
 const ROUNDS_BETWEEN_RUNS: i64 = 6;
 const ROUNDS_A_DAY: i64 = 86_400 / JOB_SECONDS;
 const LOOKBACK: i64 = 7;
+/// The days that are measured, after as many of warming up. A long test takes the whole look-back.
+const DAYS: i64 = 3;
 const CAST: Cast = SMALL;
 
 /// The time at which the scheduler reports starts and ends.
@@ -224,7 +226,7 @@ async fn delivered(
 async fn progressive_delivers_what_weights_say() {
     let f = cluster(FairshareOrder::Flat).await;
     let (users, _) =
-        delivered(&f, &Way::Direct, FairshareOrder::Flat, SequenceMode::Progressive, Reports::AtOnce, LOOKBACK).await;
+        delivered(&f, &Way::Direct, FairshareOrder::Flat, SequenceMode::Progressive, Reports::AtOnce, DAYS).await;
     assert!(users <= 0.03, "{users}");
 }
 
@@ -233,7 +235,7 @@ async fn progressive_in_tiers_over_http_delivers_what_weights_say() {
     let f = cluster(FairshareOrder::Tiered).await;
     let way = Way::http(&f).await;
     let (users, domains) =
-        delivered(&f, &way, FairshareOrder::Tiered, SequenceMode::Progressive, Reports::AtOnce, LOOKBACK).await;
+        delivered(&f, &way, FairshareOrder::Tiered, SequenceMode::Progressive, Reports::AtOnce, DAYS).await;
     assert!(users <= 0.03 && domains <= 0.01, "{users} {domains}");
 }
 
@@ -242,7 +244,7 @@ async fn progressive_in_tiers_over_http_delivers_what_weights_say() {
 async fn reports_may_be_late_where_placed_tells_what_started() {
     let f = cluster(FairshareOrder::Tiered).await;
     let (users, domains) =
-        delivered(&f, &Way::Direct, FairshareOrder::Tiered, SequenceMode::Progressive, Reports::LateAndPlaced, 3).await;
+        delivered(&f, &Way::Direct, FairshareOrder::Tiered, SequenceMode::Progressive, Reports::LateAndPlaced, DAYS).await;
     assert!(users <= 0.03 && domains <= 0.01, "{users} {domains}");
 }
 
@@ -251,7 +253,7 @@ async fn reports_may_be_late_where_placed_tells_what_started() {
 async fn reports_that_are_a_round_late_even_out_without_placed() {
     let f = cluster(FairshareOrder::Tiered).await;
     let (users, domains) =
-        delivered(&f, &Way::Direct, FairshareOrder::Tiered, SequenceMode::Progressive, Reports::Late, 3).await;
+        delivered(&f, &Way::Direct, FairshareOrder::Tiered, SequenceMode::Progressive, Reports::Late, DAYS).await;
     assert!(users <= 0.03 && domains <= 0.01, "{users} {domains}");
 }
 
