@@ -4,7 +4,7 @@
 mod access;
 mod authenticators;
 mod body_account;
-mod connection_timeouts;
+mod connection_clock;
 mod connections;
 mod cors;
 mod encodings;

@@ -23,18 +23,18 @@ pub struct StartupRouter {
 }
 
 impl StartupRouter {
-    /// A door without a service. Its answers can be read by pages of `origins`, too.
+    /// A router without a service. Its answers can be read by pages of `origins`, too.
     pub fn closed(origins: &[HeaderValue]) -> Self {
         let around = ServiceBuilder::new().layer(from_fn(layers::identify)).option_layer(cors::layer(origins));
         let closed = Router::new().route("/healthz", get(health::live::handle)).fallback(not_ready_response);
         Self { service: Arc::default(), closed: closed.layer(around) }
     }
 
-    /// A door that answers with `router` from the beginning.
+    /// A router that answers with `router` from the beginning.
     pub fn opened(router: Router) -> Self {
-        let door = Self::closed(&[]);
-        door.open(router);
-        door
+        let startup = Self::closed(&[]);
+        startup.open(router);
+        startup
     }
 
     /// Makes all further requests go to `router`.

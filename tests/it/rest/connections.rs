@@ -13,42 +13,47 @@ use super::support::{Server, app, group};
 use crate::support::database::{TestDb, sqlite};
 use crate::support::fixture::kernel;
 
-const SOON: Duration = Duration::from_millis(200);
+pub const SOON: Duration = Duration::from_millis(200);
 /// Far longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
-struct Listening {
-    server: Server,
-    address: SocketAddr,
+/// A server on a socket, until this is dropped.
+pub struct Listening {
+    pub server: Server,
+    pub address: SocketAddr,
     _until: DropGuard,
 }
 
 impl Listening {
-    async fn over(db: TestDb, limits: RequestLimits, connections: ConnectionLimits) -> Self {
+    pub async fn over(db: TestDb, limits: RequestLimits, connections: ConnectionLimits) -> Self {
         let server = Server::new(db).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
-        let door = StartupRouter::opened(server::router(ServerApp { limits, ..app(&server.fixture) }));
-        tokio::spawn(server::serve_router(door, listener, connections, shutdown.clone()));
+        let startup = StartupRouter::opened(server::router(ServerApp { limits, ..app(&server.fixture) }));
+        tokio::spawn(server::serve_router(startup, listener, connections, shutdown.clone()));
         Self { server, address, _until: shutdown.drop_guard() }
     }
 
-    async fn with(connections: ConnectionLimits) -> Self {
+    pub async fn with(connections: ConnectionLimits) -> Self {
         Self::over(sqlite().await, RequestLimits::default(), connections).await
     }
 
-    async fn connect(&self) -> TcpStream {
+    pub async fn connect(&self) -> TcpStream {
         TcpStream::connect(self.address).await.unwrap()
     }
 }
 
 /// Everything until the server closes the connection.
-async fn rest(stream: &mut TcpStream) -> String {
+pub async fn rest_bytes(stream: &mut TcpStream) -> Vec<u8> {
     let mut bytes = Vec::new();
     // A connection that is closed while bytes are on their way to it is reset.
     let _ = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut bytes)).await.expect("the connection stays open");
-    String::from_utf8_lossy(&bytes).into_owned()
+    bytes
+}
+
+async fn rest(stream: &mut TcpStream) -> String {
+    String::from_utf8_lossy(&rest_bytes(stream).await).into_owned()
 }
 
 /// One answer of a connection that stays open.

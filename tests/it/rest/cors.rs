@@ -127,9 +127,9 @@ on_both! {
 
 #[tokio::test]
 async fn a_server_that_starts_says_so_to_pages_as_well() {
-    let door = StartupRouter::closed(&[HeaderValue::from_static(ADMIN)]);
+    let startup = StartupRouter::closed(&[HeaderValue::from_static(ADMIN)]);
     let request = Request::get("/resource-groups").header("origin", ADMIN).body(Body::empty()).unwrap();
-    let answer = door.router().clone().oneshot(request).await.unwrap();
+    let answer = startup.router().clone().oneshot(request).await.unwrap();
     assert_eq!(answer.status(), 503);
     assert_eq!(
         (&answer.headers()["access-control-allow-origin"], &answer.headers()["retry-after"]),

@@ -23,6 +23,7 @@ mod fairness;
 mod forecasts;
 mod foreign_groups;
 mod groups;
+mod http2;
 mod job_schedules;
 mod json_faults;
 mod kernel_agents;
