@@ -1,7 +1,7 @@
-//! Times and shares for people.
+//! Durations and shares as text for people.
 
-/// `2h 05m`: the two largest units of a time in seconds.
-pub(super) fn span(seconds: f64) -> String {
+/// A duration, given in seconds, in its two largest units, such as `2h 05m`.
+pub fn duration_text(seconds: f64) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating is what is meant")]
     let whole = seconds.abs().round() as u64;
     let sign = if seconds < 0.0 && whole > 0 { "-" } else { "" };
@@ -15,6 +15,6 @@ pub(super) fn span(seconds: f64) -> String {
 }
 
 /// A share in percent.
-pub(super) fn percent_text(share: f64) -> String {
+pub fn percent_text(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::domain::time::Timestamp;
+use super::figure_text::duration_text;
+use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 use crate::service::{Clock, SystemClock};
 
 /// The columns of a forecast for programs.
@@ -35,17 +36,7 @@ fn starts(forecast: &Value) -> String {
     };
     // The forecast may be some minutes old.
     let now = SystemClock.now();
-    let [soonest, median, latest] = [p10, p50, p90].map(|at| duration_text(at.micros() - now.micros()));
+    let seconds_until = |at: Timestamp| (at.micros() - now.micros()).max(0) as f64 / MICROS_PER_SECOND as f64;
+    let [soonest, median, latest] = [p10, p50, p90].map(|at| duration_text(seconds_until(at)));
     if soonest == latest { format!("in {median}") } else { format!("in {median} ({soonest} to {latest})") }
-}
-
-/// A duration in its two largest units.
-fn duration_text(micros: i64) -> String {
-    let minutes = (micros.max(0) + 30_000_000) / 60_000_000;
-    let (days, hours) = (minutes / 1_440, minutes / 60 % 24);
-    match (days, hours) {
-        (0, 0) => format!("{minutes} min"),
-        (0, _) => format!("{hours} h {} min", minutes % 60),
-        _ => format!("{days} d {hours} h"),
-    }
 }

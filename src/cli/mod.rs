@@ -21,6 +21,7 @@ mod explain;
 mod export;
 mod failure;
 mod fairness;
+mod figure_text;
 mod forecast_text;
 mod groups;
 mod history;

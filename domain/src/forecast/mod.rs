@@ -37,7 +37,7 @@ pub use cluster::ForecastAgent;
 pub use helps::InputChange;
 pub use live::{LiveAgent, LiveGroup, PastWorkload, PresentWorkload, limited_queues_of};
 pub(crate) use percentiles::nearest_rank;
-pub use percentiles::{StartForecast, StartPercentiles, UnknownStart};
+pub use percentiles::{StartForecast, StartPercentiles, UnknownStart, median_difference};
 pub use run_time_model::{JobClass, RunTimeModel, RunTimeSource};
 pub use share_order::{OwnerOrder, OwnerShares};
 pub use submissions::PastSubmission;

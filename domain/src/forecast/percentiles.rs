@@ -41,6 +41,22 @@ pub struct StartPercentiles {
     pub p90: Timestamp,
 }
 
+impl StartPercentiles {
+    /// True if a start lies between the 10th and the 90th percentile, or at most `tolerance` microseconds outside.
+    pub fn include(&self, start: Timestamp, tolerance: i64) -> bool {
+        self.p10.plus_micros(-tolerance) <= start && start <= self.p90.plus_micros(tolerance)
+    }
+}
+
+/// The median of the differences of pairs of times, in microseconds: the upper one of two in the middle. `None`: there are no
+/// pairs.
+pub fn median_difference(pairs: impl IntoIterator<Item = (Timestamp, Timestamp)>) -> Option<u64> {
+    let difference = |(one, other): (Timestamp, Timestamp)| one.micros().abs_diff(other.micros());
+    let mut differences: Vec<u64> = pairs.into_iter().map(difference).collect();
+    differences.sort_unstable();
+    differences.get(differences.len() / 2).copied()
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartForecast {
     Known(StartPercentiles),

@@ -10,7 +10,7 @@ use super::policy::ReplayPolicy;
 use super::run_round;
 use super::schedulers::ReplayScheduler;
 use super::simulation::{ReplaySimulation, RuntimeEstimates};
-use crate::forecast::{DRAWS, RunTimeModel, RunTimeSource, StartPercentiles};
+use crate::forecast::{DRAWS, RunTimeModel, RunTimeSource, StartPercentiles, median_difference};
 use crate::time::{MICROS_PER_SECOND, Timestamp};
 
 /// How good the forecasts of a replay were. Only jobs count that waited after the round of their submission.
@@ -92,15 +92,13 @@ impl ForecastCalibration {
             .filter_map(|forecast| Some((forecast, forecast.known?, starts[forecast.job as usize]?)))
             .collect();
         // What a forecast said decides, and not the start, so that jobs that start late are not left out more than others.
-        let (compared, beyond): (Vec<_>, Vec<_>) =
-            known.iter().partition(|(_, said, _)| said.p90 <= last_submission);
+        let (compared, beyond): (Vec<_>, Vec<_>) = known.iter().partition(|(_, said, _)| said.p90 <= last_submission);
         let part = |count: usize| if compared.is_empty() { 0.0 } else { count as f64 / compared.len() as f64 };
-        let covered = compared.iter().filter(|(_, said, start)| said.p10 <= *start && *start <= said.p90).count();
+        let covered = compared.iter().filter(|(_, said, start)| said.include(*start, 0)).count();
         let both_methods = compared.iter().filter_map(|(made, said, start)| Some((made.announced?, said.p50, *start)));
-        let (errors, announced): (Vec<f64>, Vec<f64>) = both_methods
-            .map(|(announced, said, start)| (seconds_apart(said, start), seconds_apart(announced, start)))
-            .unzip();
-        let waits = compared.iter().map(|(made, _, start)| seconds_apart(made.made_at, *start)).collect();
+        let (errors, announced): (Vec<_>, Vec<_>) =
+            both_methods.map(|(announced, said, start)| ((said, start), (announced, start))).unzip();
+        let waits = compared.iter().map(|(made, _, start)| (made.made_at, *start));
         Self {
             waited: 0,
             asked: made.len() as u64,
@@ -109,18 +107,14 @@ impl ForecastCalibration {
             coverage: part(covered),
             earlier: part(compared.iter().filter(|(_, said, start)| *start < said.p10).count()),
             later: part(compared.iter().filter(|(_, said, start)| *start > said.p90).count()),
-            median_error_seconds: median(errors),
-            announced_error_seconds: median(announced),
-            median_wait_seconds: median(waits),
+            median_error_seconds: median_seconds(errors),
+            announced_error_seconds: median_seconds(announced),
+            median_wait_seconds: median_seconds(waits),
         }
     }
 }
 
-fn seconds_apart(one: Timestamp, other: Timestamp) -> f64 {
-    (one.micros() - other.micros()).unsigned_abs() as f64 / MICROS_PER_SECOND as f64
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or_default()
+/// The median of the differences of pairs of times, in seconds; 0: there are no pairs.
+fn median_seconds(pairs: impl IntoIterator<Item = (Timestamp, Timestamp)>) -> f64 {
+    median_difference(pairs).unwrap_or_default() as f64 / MICROS_PER_SECOND as f64
 }

@@ -8,21 +8,9 @@ use crate::sequencer::progressive::{DomainByProject, ProgressiveInput, ResourceR
 use crate::time::Timestamp;
 
 impl ReplayGroup {
-    /// The positions of the first `most` workloads in the order. `requests` has the request of each workload.
+    /// The positions of the first `most` workloads in the order. `requests` has the request of each workload. `placed` are those
+    /// that have their places already, and which the group does not know as kernels yet: they count in progressive orders.
     pub fn order(
-        &self,
-        policy: &ReplayPolicy,
-        workloads: &[SequenceWorkload],
-        requests: &[ResourceRequest],
-        now: Timestamp,
-        most: usize,
-    ) -> Vec<u32> {
-        self.order_after(policy, &[], (workloads, requests), now, most)
-    }
-
-    /// The same after workloads that have their places already, and which the group does not know as kernels yet. They count in
-    /// progressive orders.
-    pub fn order_after(
         &self,
         policy: &ReplayPolicy,
         placed: &[(Member, ResourceRequest)],

@@ -71,7 +71,7 @@ impl FairOrder {
         let requests: Vec<ResourceRequest> =
             sizes.iter().map(|slots| ResourceRequest { slots: Some(slots), seconds: None }).collect();
         let workloads: Vec<SequenceWorkload> = jobs.iter().map(workload).collect();
-        let order = self.group.order(&self.policy, &workloads, &requests, now, jobs.len());
+        let order = self.group.order(&self.policy, &[], (&workloads, &requests), now, jobs.len());
         order.into_iter().filter_map(|at| usize::try_from(at).ok()).collect()
     }
 }

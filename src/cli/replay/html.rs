@@ -6,8 +6,8 @@ use plotters::prelude::*;
 
 use super::report::ReplayReport;
 use super::show::largest_differences;
-use super::span::{percent_text, span};
 use crate::cli::failure::CommandFailure;
+use crate::cli::figure_text::{duration_text, percent_text};
 use crate::domain::replay::report::{DayFigures, PolicyOutcome, ReplayEntity};
 
 const STYLE_SHEET: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
@@ -72,11 +72,11 @@ fn summary(page: &mut String, report: &ReplayReport) -> std::fmt::Result {
     let policies: [Column<PolicyOutcome>; 10] = [
         ("policy", |o| o.policy.clone()),
         ("jobs", |o| o.figures.jobs.to_string()),
-        ("mean wait", |o| span(o.figures.wait.mean)),
-        ("median", |o| span(o.figures.wait.median)),
-        ("p95", |o| span(o.figures.wait.p95)),
+        ("mean wait", |o| duration_text(o.figures.wait.mean)),
+        ("median", |o| duration_text(o.figures.wait.median)),
+        ("p95", |o| duration_text(o.figures.wait.p95)),
         ("bounded slowdown", |o| format!("{:.1}", o.figures.bounded_slowdown)),
-        ("change of the mean wait", |o| o.wait_change.map(span).unwrap_or_default()),
+        ("change of the mean wait", |o| o.wait_change.map(duration_text).unwrap_or_default()),
         ("utilisation", |o| percent_text(o.utilisation)),
         ("in the wrong hands", |o| percent_text(o.misallocated_share.user)),
         ("Jain's index", |o| format!("{:.3}", o.jains_index.user)),
@@ -116,12 +116,12 @@ fn project(entity: &ReplayEntity) -> String {
 fn entity<const N: usize>(names: [Column<ReplayEntity>; N]) -> Vec<Column<ReplayEntity>> {
     let figures: [Column<ReplayEntity>; 7] = [
         ("jobs", |e| e.figures.jobs.to_string()),
-        ("mean wait", |e| span(e.figures.wait.mean)),
-        ("median", |e| span(e.figures.wait.median)),
-        ("p95", |e| span(e.figures.wait.p95)),
+        ("mean wait", |e| duration_text(e.figures.wait.mean)),
+        ("median", |e| duration_text(e.figures.wait.median)),
+        ("p95", |e| duration_text(e.figures.wait.p95)),
         ("bounded slowdown", |e| format!("{:.1}", e.figures.bounded_slowdown)),
         ("used", |e| percent_text(e.used_share)),
-        ("change of the mean wait", |e| e.wait_change.map(span).unwrap_or_default()),
+        ("change of the mean wait", |e| e.wait_change.map(duration_text).unwrap_or_default()),
     ];
     names.into_iter().chain(figures).collect()
 }

@@ -5,7 +5,6 @@ mod offers;
 mod policy;
 mod report;
 mod show;
-mod span;
 mod trace;
 
 use std::path::PathBuf;

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::report::{PolicyForecasts, ReplayReport};
-use super::span::{percent_text, span};
 use crate::cli::failure::CommandFailure;
+use crate::cli::figure_text::{duration_text, percent_text};
 use crate::cli::output::{OutputFormat, print, print_json, print_list};
 use crate::domain::replay::report::{ByTier, PolicyOutcome, ReplayEntity, WaitFigures};
 
@@ -149,12 +149,12 @@ impl ReadableRow {
             project: text(line.project),
             user: text(line.user),
             jobs: line.jobs,
-            wait_mean: span(line.wait_mean),
-            median: span(line.wait_median),
-            p95: span(line.wait_p95),
+            wait_mean: duration_text(line.wait_mean),
+            median: duration_text(line.wait_median),
+            p95: duration_text(line.wait_p95),
             slowdown: format!("{:.1}", line.bounded_slowdown),
             used: line.used_share.map(percent_text).unwrap_or_default(),
-            change: line.wait_change.map(span).unwrap_or_default(),
+            change: line.wait_change.map(duration_text).unwrap_or_default(),
             utilisation: line.utilisation.map(percent_text).unwrap_or_default(),
             misallocated: line.misallocated_users.map(percent_text).unwrap_or_default(),
             jain: line.jains_index_users.map(|index| format!("{index:.3}")).unwrap_or_default(),
@@ -249,9 +249,9 @@ impl<'r> ForecastRow<'r> {
             in_interval: percent_text(of.coverage),
             earlier: percent_text(of.earlier),
             later: percent_text(of.later),
-            error: span(of.median_error_seconds),
-            by_announced_times: span(of.announced_error_seconds),
-            wait: span(of.median_wait_seconds),
+            error: duration_text(of.median_error_seconds),
+            by_announced_times: duration_text(of.announced_error_seconds),
+            wait: duration_text(of.median_wait_seconds),
         }
     }
 }

@@ -78,19 +78,20 @@ impl ExplanationData<'_> {
             better: better.and_then(|(outlook, place)| outlook.first_better(place)),
             today: self.now.day(),
         };
+        let formula = tree.map_or_else(|| self.formula(), |tree| self.tree_formula(tree));
         let beside = unrecorded::OpenKernelUsage::of(self.facts(), &self.subject.owner(), self.now);
         Ok(Explanation {
             resource_group: self.group.name.to_string(),
             tier: self.subject.tier().as_str(),
             whom: self.subject.entity_ref(),
-            summary: tree.map_or_else(|| story.describe(), |tree| self.tree_summary(tree, &standing)),
+            summary: tree.map_or_else(|| story.describe(), |tree| standing.tree_summary(tree, &formula.text)),
             in_group: self.subject.rank().is_some(),
             rank: self.subject.rank(),
             place: standing.place,
             of: standing.of,
             equals: standing.equals,
             order: self.facts().compared_order().as_str(),
-            formula: tree.map_or_else(|| self.formula(), |tree| self.tree_formula(tree)),
+            formula,
             tree_levels: tree.map(|tree| self.tree_levels(tree)),
             weights: self.weights(),
             rules: self.rules(today, options),

@@ -175,15 +175,16 @@ impl ExplanationData<'_> {
             text,
         }
     }
+}
 
-    /// The explanation in a few sentences.
-    pub fn tree_summary(&self, tree: &TreeShares, position: &OwnerPosition) -> String {
-        let Some(place) = position.place else { return NOT_RANKED.to_owned() };
+impl OwnerPosition {
+    /// The explanation in a few sentences. `formula` is the text of the formula.
+    pub fn tree_summary(&self, tree: &TreeShares, formula: &str) -> String {
+        let Some(place) = self.place else { return NOT_RANKED.to_owned() };
         let slot = tree.placed.slot.map_or("cpu", |slot| slot.as_str());
         format!(
-            "{}. The factor is {}. The scheduler `{}` counts only the usage of {slot}, and divides it by no capacity.",
-            place_text(place, position.of, position.equals),
-            self.tree_formula(tree).text,
+            "{}. The factor is {formula}. The scheduler `{}` counts only the usage of {slot}, and divides it by no capacity.",
+            place_text(place, self.of, self.equals),
             tree.rule.rule_name()
         )
     }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
+use crate::domain::forecast::median_difference;
+use crate::domain::time::MICROS_PER_SECOND;
 use crate::store::forecasts::ForecastOutcome;
 
 /// The number of starts that are looked at.
@@ -27,19 +28,13 @@ pub struct ForecastQuality {
 
 impl ForecastQuality {
     pub fn of(outcomes: &[ForecastOutcome]) -> Self {
-        let between = |from: Timestamp, to: Timestamp| to.micros().saturating_sub(from.micros());
-        let is_inside = |outcome: &&ForecastOutcome| {
-            let ForecastOutcome { start, started_at } = outcome;
-            between(start.p10, *started_at) >= -TOLERANCE && between(*started_at, start.p90) >= -TOLERANCE
-        };
-        let error = |outcome: &ForecastOutcome| between(outcome.start.p50, outcome.started_at).unsigned_abs();
-        let mut errors: Vec<u64> = outcomes.iter().map(error).collect();
-        errors.sort_unstable();
+        let is_inside = |outcome: &&ForecastOutcome| outcome.start.include(outcome.started_at, TOLERANCE);
+        let median_error = median_difference(outcomes.iter().map(|outcome| (outcome.start.p50, outcome.started_at)));
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         Self {
             starts: count(outcomes.len()),
             inside: count(outcomes.iter().filter(is_inside).count()),
-            median_error_seconds: errors.get(errors.len() / 2).map(|micros| micros / MICROS_PER_SECOND.unsigned_abs()),
+            median_error_seconds: median_error.map(|micros| micros / MICROS_PER_SECOND.unsigned_abs()),
         }
     }
 

@@ -53,7 +53,7 @@ fn a_tab_that_is_left_open_does_not_grow() {
 /// The test on every change sees each theme in one size.
 #[test]
 #[ignore = "long"]
-fn every_page_is_well_in_both_themes_and_sizes() {
+fn long_every_page_is_well_in_both_themes_and_sizes() {
     run(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ui"), "looks");
 }
 

@@ -253,7 +253,7 @@ impl Loop {
             |user: &usize| ResourceRequest { slots: Some(&self.one), seconds: self.scene.told.get(user).copied() };
         let workloads: Vec<SequenceWorkload> = users.iter().map(workload).collect();
         let requests: Vec<ResourceRequest> = users.iter().map(request).collect();
-        let order = self.group.order(&self.policy, &workloads, &requests, self.now, 1);
+        let order = self.group.order(&self.policy, &[], (&workloads, &requests), self.now, 1);
         order.first().map(|at| users[*at as usize])
     }
 

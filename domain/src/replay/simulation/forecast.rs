@@ -137,7 +137,7 @@ impl ReplaySimulation<'_> {
         let nothing = ResourceRequest { slots: None, seconds: None };
         let requests: Vec<ResourceRequest> =
             waiting.iter().map(|job| self.resource_request(*job)).chain(owners.iter().map(|_| nothing)).collect();
-        let sorted = self.group.order(self.policy, &workloads, &requests, self.now, usize::MAX);
+        let sorted = self.group.order(self.policy, &[], (&workloads, &requests), self.now, usize::MAX);
         let (mut order, mut places) = (Vec::with_capacity(waiting.len()), FastMap::default());
         for at in sorted {
             let at = at as usize;

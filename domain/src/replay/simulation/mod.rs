@@ -245,7 +245,7 @@ impl<'h> ReplaySimulation<'h> {
         let requests: Vec<ResourceRequest> = jobs.iter().map(|job| self.resource_request(*job)).collect();
         let placed: Vec<(Member, ResourceRequest)> =
             placed.iter().map(|job| (self.owner(*job), self.resource_request(*job))).collect();
-        let order = self.group.order_after(self.policy, &placed, (&workloads, &requests), self.now, most);
+        let order = self.group.order(self.policy, &placed, (&workloads, &requests), self.now, most);
         order.into_iter().map(|at| jobs[at as usize]).collect()
     }
 
