@@ -244,7 +244,8 @@ async fn progressive_in_tiers_over_http_delivers_what_weights_say() {
 async fn reports_may_be_late_where_placed_tells_what_started() {
     let f = cluster(FairshareOrder::Tiered).await;
     let (users, domains) =
-        delivered(&f, &Way::Direct, FairshareOrder::Tiered, SequenceMode::Progressive, Reports::LateAndPlaced, DAYS).await;
+        delivered(&f, &Way::Direct, FairshareOrder::Tiered, SequenceMode::Progressive, Reports::LateAndPlaced, DAYS)
+            .await;
     assert!(users <= 0.03 && domains <= 0.01, "{users} {domains}");
 }
 

@@ -35,6 +35,25 @@ use crate::support::on_both;
 /// The first bytes of a client, and its settings, which are all at their defaults.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
 
+/// The types of frames.
+const HEADERS: u8 = 1;
+const SETTINGS: u8 = 4;
+
+/// The frame of a whole request: GET of `/`.
+fn get_frame(stream: u16) -> [u8; 12] {
+    let [high, low] = stream.to_be_bytes();
+    [0, 0, 3, HEADERS, 5, 0, 0, high, low, 0x82, 0x86, 0x84]
+}
+
+/// The type of the next frame, and its content.
+async fn read_frame(stream: &mut TcpStream) -> (u8, Vec<u8>) {
+    let mut head = [0; 9];
+    stream.read_exact(&mut head).await.unwrap();
+    let mut content = vec![0; usize::from(head[1]) << 8 | usize::from(head[2])];
+    stream.read_exact(&mut content).await.unwrap();
+    (head[3], content)
+}
+
 /// The answer of `/healthz`.
 const HEALTHY: &str = "{\"status\":\"ok\"}";
 
@@ -236,7 +255,6 @@ async fn a_connection_that_sends_no_request_is_given_up() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_idle_connection_of_http2_is_closed_and_a_used_one_is_not() {
-    // After its first request a connection has no limit for heads, which a byte that acknowledges something would begin.
     let limits = ConnectionLimits { head: PATIENCE, idle: SOON, ..ConnectionLimits::default() };
     let listening = Listening::with(limits).await;
     let used = Http2Client::connect(listening.address).await;
@@ -245,6 +263,19 @@ async fn an_idle_connection_of_http2_is_closed_and_a_used_one_is_not() {
         assert_eq!(used.text("/healthz").await, HEALTHY);
     }
     let _ = used.ended().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_byte_after_an_answer_of_http2_is_not_the_head_of_a_request() {
+    // If it were, the connection would stay open for this time.
+    let limits = ConnectionLimits { head: 10 * PATIENCE, idle: SOON, ..ConnectionLimits::default() };
+    let listening = Listening::with(limits).await;
+    let mut stream = listening.connect().await;
+    stream.write_all(&[PREFACE, &get_frame(1)].concat()).await.unwrap();
+    while read_frame(&mut stream).await.0 != HEADERS {}
+    // PING.
+    stream.write_all(&[0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]).await.unwrap();
+    rest_bytes(&mut stream).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -331,12 +362,8 @@ async fn the_server_says_what_one_connection_may_ask() {
     let mut stream = listening.connect().await;
     stream.write_all(PREFACE).await.unwrap();
     // The first frame has the settings of the server.
-    let mut head = [0; 9];
-    stream.read_exact(&mut head).await.unwrap();
-    assert_eq!(head[..2], [0, 0]);
-    assert_eq!(head[3], 4);
-    let mut settings = vec![0; usize::from(head[2])];
-    stream.read_exact(&mut settings).await.unwrap();
+    let (kind, settings) = read_frame(&mut stream).await;
+    assert_eq!(kind, SETTINGS);
     let setting = |id: u16| {
         let entry = settings.chunks(6).find(|entry| entry[..2] == id.to_be_bytes())?;
         Some(u32::from_be_bytes(entry[2..].try_into().unwrap()))
@@ -360,8 +387,8 @@ async fn a_client_that_takes_its_requests_back_in_masses_is_disconnected() {
     let mut bytes = PREFACE.to_vec();
     for stream in (1..=399_u16).step_by(2) {
         let [high, low] = stream.to_be_bytes();
-        // GET of /, and RST_STREAM with the reason CANCEL.
-        bytes.extend([0, 0, 3, 1, 5, 0, 0, high, low, 0x82, 0x86, 0x84]);
+        bytes.extend(get_frame(stream));
+        // RST_STREAM with the reason CANCEL.
         bytes.extend([0, 0, 4, 3, 0, 0, 0, high, low, 0, 0, 0, 8]);
     }
     let mut hasty = listening.connect().await;
