@@ -3,6 +3,8 @@ RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev &
 WORKDIR /src
 COPY Cargo.toml Cargo.lock rustfmt.toml schema.graphql ./
 COPY .cargo .cargo
+COPY api api
+COPY connectors connectors
 COPY domain domain
 COPY migration migration
 COPY src src

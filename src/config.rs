@@ -12,7 +12,10 @@ use std::path::{Path, PathBuf};
 use axum::http::uri::Scheme;
 use axum::http::{HeaderValue, Uri};
 
+use crate::connectors::setting_values::ConnectorTable;
+use crate::connectors::{htcondor, kueue, slurm};
 use crate::domain::job_schedule::JobSchedule;
+use crate::domain::spelling::nearest_name_hint;
 use crate::store::CommitDurability;
 use crate::store::address::DatabaseAddress;
 
@@ -259,21 +262,13 @@ pub struct Config {
 }
 
 /// The names of the tables in the file that belong to connectors.
-const CONNECTOR_TABLES: [&str; 3] = ["htcondor", "kueue", "slurm"];
-
-/// A table of the configuration file that belongs to a connector.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ConnectorTable {
-    /// The file, for messages.
-    pub file: PathBuf,
-    pub values: toml::Table,
-}
+const CONNECTOR_TABLES: [&str; 3] = [htcondor::settings::TABLE, kueue::settings::TABLE, slurm::settings::TABLE];
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    #[error("{0} is not a setting of fairshared{nearest}", nearest = nearest_name_hint(.0, &known_variables()))]
+    #[error("{0} is not a setting of fairshared{nearest}", nearest = nearest_name_hint(.0, &known_variables(), VARIABLE_PREFIX))]
     UnknownVariable(String),
-    #[error("{}: {key} is not a setting of fairshared{nearest}", file.display(), nearest = nearest_name_hint(key, &known_keys()))]
+    #[error("{}: {key} is not a setting of fairshared{nearest}", file.display(), nearest = nearest_name_hint(key, &known_keys(), VARIABLE_PREFIX))]
     UnknownKey { file: PathBuf, key: String },
     #[error("cannot read the configuration file {}: {detail}", file.display())]
     File { file: PathBuf, detail: String },
@@ -287,18 +282,6 @@ fn known_variables() -> Vec<String> {
 
 fn known_keys() -> Vec<String> {
     SETTINGS.iter().map(|s| s.key.to_owned()).collect()
-}
-
-/// The least similarity of two names, from 0 to 1, at which one counts as a misspelling of the other.
-const MISSPELLING_MIN_SIMILARITY: f64 = 0.8;
-
-/// The end of a message about an unknown setting: the nearest name and all known names.
-pub fn nearest_name_hint(name: &str, known: &[String]) -> String {
-    let bare = |name: &str| name.strip_prefix(VARIABLE_PREFIX).unwrap_or(name).to_lowercase();
-    let alike = known.iter().map(|other| (strsim::jaro_winkler(&bare(name), &bare(other)), other));
-    let best = alike.filter(|(alike, _)| *alike >= MISSPELLING_MIN_SIMILARITY).max_by(|(a, _), (b, _)| a.total_cmp(b));
-    let meant = best.map(|(_, other)| format!("; the nearest is {other}")).unwrap_or_default();
-    format!("{meant}; known are {}", known.join(", "))
 }
 
 /// Values by key, each with its origin.

@@ -1,8 +1,9 @@
 //! A fair-share server for compute clusters. `docs/ARCHITECTURE.md` describes the modules and the flow of data.
 
+pub use api;
 pub mod cli;
 pub mod config;
-pub mod connectors;
+pub use connectors;
 pub use domain;
 pub mod graphql;
 pub mod jobs;

@@ -135,8 +135,20 @@ fn commit() -> String {
     let git = |args: &[&str]| Command::new("git").current_dir(env!("CARGO_MANIFEST_DIR")).args(args).output().ok();
     let head = git(&["rev-parse", "--short=12", "HEAD"]).filter(|output| output.status.success());
     let Some(head) = head.and_then(|output| String::from_utf8(output.stdout).ok()) else { return "unknown".to_owned() };
-    let sources =
-        ["diff", "--quiet", "HEAD", "--", "src", "domain", "migration", "benches/*.rs", "Cargo.toml", "Cargo.lock"];
+    let sources = [
+        "diff",
+        "--quiet",
+        "HEAD",
+        "--",
+        "src",
+        "api",
+        "connectors",
+        "domain",
+        "migration",
+        "benches/*.rs",
+        "Cargo.toml",
+        "Cargo.lock",
+    ];
     let changed = git(&sources).is_some_and(|output| !output.status.success());
     format!("{}{}", head.trim(), if changed { " with changes" } else { "" })
 }

@@ -5,6 +5,7 @@ use std::{fmt, io};
 
 use super::refusal::{EndpointRefusal, describe};
 use crate::config::ConfigError;
+use crate::connectors::setting_values::SettingError;
 use crate::service::Error;
 use crate::store::StoreError;
 
@@ -118,6 +119,12 @@ impl From<io::Error> for CommandFailure {
 
 impl From<ConfigError> for CommandFailure {
     fn from(error: ConfigError) -> Self {
+        Self::Unusable(error.to_string())
+    }
+}
+
+impl From<SettingError> for CommandFailure {
+    fn from(error: SettingError) -> Self {
         Self::Unusable(error.to_string())
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_graphql::{Context, QueryPathNode, Response, Result, Value, to_value};
 use serde::Serialize;
 
-use crate::service::input::warning::InputWarning;
+use crate::api::input_warning::InputWarning;
 
 /// The warnings of one request as JSON. They are shared by the mutations of the request, which run one after the other.
 #[derive(Clone, Debug, Default)]

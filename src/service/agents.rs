@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::audit::AuditedChange;
 use super::group::transaction::GroupTransaction;
-use super::input::warning::{InputWarning, MAX_WARNINGS};
 use super::work::run_to_completion;
 use super::{Caller, Error, Fault, RequestFaults, Result, Service};
+use crate::api::input_warning::{InputWarning, MAX_WARNINGS};
 use crate::domain::decimal::Amount;
 use crate::domain::names::check_name;
 use crate::domain::placement_rules::{Labels, Taint, label_faults, taint_faults};

@@ -7,9 +7,9 @@ use super::group::changes::queues::{self, QueuesChanged};
 use super::group::changes::weights::{self, WeightItem, WeightUpdate};
 use super::group::transaction::GroupTransaction;
 use super::input::terms::WriteTerms;
-use super::input::warning::InputWarning;
 use super::work::run_to_completion;
 use super::{Caller, Result, Service};
+use crate::api::input_warning::InputWarning;
 use crate::domain::ids::Owner;
 use crate::domain::queues::QueueConfig;
 

@@ -13,9 +13,9 @@ use super::group::changes::options::{
 use super::group::snapshots::profile::is_etag_of;
 use super::group::transaction::GroupTransaction;
 use super::group::visible::VisibleGroup;
-use super::input::warning::InputWarning;
 use super::work::run_to_completion;
 use super::{Caller, Error, Result, Service};
+use crate::api::input_warning::InputWarning;
 use crate::domain::names::check_name;
 use crate::domain::options::merge_patch;
 use crate::domain::sequencer::Sequencer;

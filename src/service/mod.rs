@@ -57,9 +57,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLockReadGuard};
 use std::time::Duration;
 
+pub use crate::domain::clock::Clock;
 pub use access::{Caller, Role};
 pub use group::visible::VisibleGroup;
-pub use input::clock::{Clock, SystemClock};
+pub use input::clock::SystemClock;
 pub use input::error::{Error, Fault, RequestFaults, Result};
 pub use jobs::leases::LeasedWork;
 

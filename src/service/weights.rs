@@ -6,9 +6,9 @@ use super::group::changes::weights;
 use super::group::transaction::GroupTransaction;
 use super::group::visible::VisibleGroup;
 use super::input::terms::WriteTerms;
-use super::input::warning::InputWarning;
 use super::work::run_to_completion;
 use super::{Caller, Result, Service};
+use crate::api::input_warning::InputWarning;
 
 pub use super::group::changes::weights::{WeightItem, WeightTarget, WeightUpdate};
 pub use super::group::snapshots::snapshot_data::WeightRow;

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
+use crate::api::people_tree::PeopleTree;
 use crate::cli::client::ApiClient;
 use crate::cli::failure::CommandFailure;
 use crate::connectors::fault::RoundFault;
@@ -14,7 +15,6 @@ use crate::connectors::server::{
     AgentReport, FairShareServer, KeyRights, OrderRequest, ReportedRows, ServerFailure, ServerOrder, TreeAnswer,
 };
 use crate::service::agents::MAX_AGENTS;
-use crate::service::people_tree::tree::PeopleTree;
 
 /// The longest times until a request is answered. A report of a day may be large, and the server checks all of its rows.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(2);

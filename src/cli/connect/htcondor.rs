@@ -1,5 +1,7 @@
 //! `fairshared connect htcondor`.
 
+use std::sync::Arc;
+
 use super::api_server::ApiServer;
 use super::command::{SchedulerSettings, print_resources, print_table};
 use super::run_conversion::check_slots;
@@ -41,7 +43,7 @@ impl SchedulerSettings for HtCondorSettings {
     async fn start(&self) -> Result<(HtCondorConnector, RoundSettings), RoundFault> {
         let pool = read_pool(self).await?;
         let round = self.common.rounds_of(&pool.cluster, self.machines, self.setup);
-        Ok((HtCondorConnector::new(self.clone(), pool, write_run), round))
+        Ok((HtCondorConnector::new(self.clone(), pool, write_run, Arc::new(SystemClock)), round))
     }
 
     async fn check(&self, server: Option<&ApiServer>, user: &str, _is_lock_free: bool) -> HtCondorReport {

@@ -1,5 +1,7 @@
 //! `fairshared connect kueue`.
 
+use std::sync::Arc;
+
 use super::api_server::ApiServer;
 use super::command::{SchedulerSettings, print_resources, print_table};
 use super::run_conversion::check_slots;
@@ -39,7 +41,7 @@ impl SchedulerSettings for KueueSettings {
 
     async fn start(&self) -> Result<(KueueConnector, RoundSettings), RoundFault> {
         let round = self.common.rounds_of(self.cluster_name(), self.nodes, self.setup);
-        Ok((KueueConnector::start(self.clone(), write_run).await?, round))
+        Ok((KueueConnector::start(self.clone(), write_run, Arc::new(SystemClock)).await?, round))
     }
 
     async fn check(&self, server: Option<&ApiServer>, _user: &str, _is_lock_free: bool) -> KueueReport {

@@ -1,5 +1,7 @@
 //! `fairshared connect slurm`.
 
+use std::sync::Arc;
+
 use super::api_server::ApiServer;
 use super::command::{SchedulerSettings, print_table};
 use super::run_conversion::{check_slots, convert_runs};
@@ -43,7 +45,7 @@ impl SchedulerSettings for SlurmSettings {
     async fn start(&self) -> Result<(SlurmConnector, RoundSettings), RoundFault> {
         let slurm = read_config(self).await?;
         let round = self.common.rounds_of(&slurm.cluster, self.nodes, self.tree);
-        Ok((SlurmConnector::new(self.clone(), slurm, convert_runs), round))
+        Ok((SlurmConnector::new(self.clone(), slurm, convert_runs, Arc::new(SystemClock)), round))
     }
 
     async fn check(&self, server: Option<&ApiServer>, user: &str, is_lock_free: bool) -> SlurmReport {

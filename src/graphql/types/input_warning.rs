@@ -2,7 +2,7 @@
 
 use async_graphql::SimpleObject;
 
-use crate::service::input::warning;
+use crate::api::input_warning;
 
 /// Something that was accepted and looks like a mistake; never a refusal.
 #[derive(SimpleObject)]
@@ -18,14 +18,14 @@ pub struct InputWarning {
     count: u64,
 }
 
-impl From<warning::InputWarning> for InputWarning {
-    fn from(warning: warning::InputWarning) -> Self {
-        let warning::InputWarning { code, pointer, detail, count } = warning;
+impl From<input_warning::InputWarning> for InputWarning {
+    fn from(warning: input_warning::InputWarning) -> Self {
+        let input_warning::InputWarning { code, pointer, detail, count } = warning;
         Self { code, pointer, detail, count: count.unwrap_or(1) }
     }
 }
 
 /// The warnings of an answer as GraphQL shows them.
-pub fn input_warnings(warnings: Vec<warning::InputWarning>) -> Vec<InputWarning> {
+pub fn input_warnings(warnings: Vec<input_warning::InputWarning>) -> Vec<InputWarning> {
     warnings.into_iter().map(InputWarning::from).collect()
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::api::input_warning::InputWarning;
 use crate::domain::defaults::default_true;
 use crate::domain::placement_rules::{Labels, MAX_TAINTS, Taint};
 use crate::domain::reading::{ReadOnly, at_most};
@@ -12,7 +13,6 @@ use crate::domain::slots::{SlotAmounts, resource_slots};
 use crate::domain::time::Timestamp;
 use crate::service::Error;
 use crate::service::agents::{AgentSpec, MAX_AGENTS, StoredAgent, collect_specs, name_warnings};
-use crate::service::input::warning::InputWarning;
 
 /// A node.
 #[derive(Debug, Serialize, ToSchema)]

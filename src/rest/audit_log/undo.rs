@@ -7,10 +7,10 @@ use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::api::input_warning::InputWarning;
 use crate::rest::extract::{PathParams, media_type, read, read_body};
 use crate::rest::paths::AuditPath;
 use crate::rest::problem::Result;
-use crate::service::input::warning::InputWarning;
 use crate::service::undo::UndoneChange;
 use crate::service::{Caller, Service};
 

@@ -9,12 +9,12 @@ use uuid::Uuid;
 
 use super::names::GroupNames;
 use super::queue_entry::{changed_keys, keys};
+use crate::api::input_warning::{InputWarning, MAX_WARNINGS};
 use crate::domain::division::DivisionWarning;
 use crate::domain::ids::{Member, Owner};
 use crate::domain::queues::QueueConfig;
 use crate::domain::weight::Weight;
 use crate::service::configuration::ConfigurationChanged;
-use crate::service::input::warning::{InputWarning, MAX_WARNINGS};
 use crate::service::queues::{QueueChange, QueuesChanged};
 use crate::service::weights::WeightUpdate;
 

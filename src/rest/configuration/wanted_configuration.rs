@@ -2,10 +2,10 @@
 
 use super::names::GroupNames;
 use super::view::{GroupConfiguration, WeightText};
+use crate::api::input_warning::InputWarning;
 use crate::domain::fault::escape_key;
 use crate::domain::weight::Weight;
 use crate::service::configuration::WantedConfiguration;
-use crate::service::input::warning::InputWarning;
 use crate::service::weights::{WeightItem, WeightTarget};
 use crate::service::{Error, Fault, RequestFaults};
 

@@ -7,11 +7,11 @@ use axum::http::StatusCode;
 use axum::{Extension, Json};
 
 use super::view::ConnectorWritten;
+use crate::api::connector_round::ConnectorReport;
 use crate::rest::extract::{JsonBody, PathParams};
 use crate::rest::paths::ConnectorPath;
 use crate::rest::problem::{ProblemView, Result};
 use crate::service::connectors::StoredRound;
-use crate::service::connectors::round::ConnectorReport;
 use crate::service::{Caller, Service};
 
 /// Reports a round of a connector: the object of `--once` with the connector itself. It stores the comparison of orders that the

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::api::input_warning::InputWarning;
 use crate::service::connectors::ConnectorStatus;
-use crate::service::input::warning::InputWarning;
 
 /// The connector with the reported round.
 #[derive(Debug, Serialize, ToSchema)]

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::api::input_warning::InputWarning;
 use crate::domain::reading::ReadOnly;
 use crate::domain::time::Timestamp;
 use crate::rest::paths::same_as_path;
 use crate::service::Result;
-use crate::service::input::warning::InputWarning;
 use crate::service::people::{Domain, DomainChange, KeyUpdate};
 
 /// A domain.

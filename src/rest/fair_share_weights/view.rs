@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::api::input_warning::InputWarning;
 use crate::domain::ids::Owner;
 use crate::domain::reading::{ReadOnly, at_most};
 use crate::domain::weight::Weight;
 use crate::service::audit::label;
-use crate::service::input::warning::InputWarning;
 use crate::service::people::{PeopleDirectory, RequestNames};
 use crate::service::share_parts::ShareParts;
 use crate::service::weight_input::{TargetType, WeightChange, check_all, names_in};

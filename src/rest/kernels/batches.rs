@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::rejections::RejectedRows;
 use super::row_counting::RowCounting;
 use super::view::{EarlierKernels, IngestAnswer, IngestWarning};
+use crate::api::input_warning::InputWarning;
 use crate::domain::ids::KernelId;
 use crate::domain::slots::{SlotNameSource, with_slot_name_source};
 use crate::domain::time::Timestamp;
@@ -21,7 +22,6 @@ use crate::service::ingest::earlier::EARLIER_HISTORY;
 use crate::service::ingest::incoming::{IncomingReport, KernelInput, RefusedReport};
 use crate::service::ingest::merging::DryRunKernels;
 use crate::service::ingest::mistakes::{ReportMistake, ReportMistakes};
-use crate::service::input::warning::InputWarning;
 use crate::service::{Caller, Error, Fault, Result, Service, VisibleGroup};
 
 /// The largest number of warnings that an answer lists.

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::view::PeopleTreeWritten;
+use crate::api::people_tree::PeopleTree;
 use crate::rest::extract::{JsonBody, QueryParams};
 use crate::rest::problem::{ProblemView, Result};
-use crate::service::people_tree::tree::PeopleTree;
 use crate::service::{Caller, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -6,8 +6,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::api::input_warning::InputWarning;
 use crate::domain::weight::Weight;
-use crate::service::input::warning::InputWarning;
 use crate::service::people_tree::{PeopleTreeChanged, TreeChange, TreeDifference};
 use crate::service::weight_input::TargetType;
 

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::api::input_warning::InputWarning;
 use crate::domain::ids::ProjectId;
 use crate::domain::reading::ReadOnly;
 use crate::domain::time::Timestamp;
 use crate::rest::paths::same_as_path;
 use crate::service::Result;
-use crate::service::input::warning::InputWarning;
 use crate::service::people::{KeyUpdate, Project, ProjectChange};
 
 /// A project with the domain that it is in now.

@@ -6,10 +6,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use crate::api::input_warning::InputWarning;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 use crate::service::VisibleGroup;
-use crate::service::input::warning::InputWarning;
 
 /// A resource group.
 #[derive(Debug, Serialize, ToSchema)]

@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use crate::api::input_warning::InputWarning;
 use crate::domain::reading::ReadOnly;
 use crate::rest::paths::same_as_path;
 use crate::service::groups::SchedulerPatch;
 use crate::service::input::json::UnparsedObject;
-use crate::service::input::warning::InputWarning;
 use crate::service::{Result, VisibleGroup};
 
 /// A group's scheduler and its options in force, defaults included.

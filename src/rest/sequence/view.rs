@@ -4,6 +4,7 @@
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
+use crate::api::input_warning::InputWarning;
 use crate::domain::decimal::f64_text;
 use crate::domain::options::SequenceMode;
 use crate::domain::ranking::RankWalk;
@@ -11,7 +12,6 @@ use crate::domain::time::Timestamp;
 use crate::service::explain::answer::WaitingReason;
 use crate::service::forecasts::answer::ForecastView;
 use crate::service::group::snapshots::rows::UserShare;
-use crate::service::input::warning::InputWarning;
 use crate::service::sequence::SequencedWorkloads;
 use crate::service::sequence::agreement::SequenceAgreement;
 use crate::service::workloads::answer::WaitingState;

@@ -1,10 +1,10 @@
 //! Warns when a look-back is shortened, because the next purge then removes records that it reached before.
 
+use crate::api::input_warning::InputWarning;
 use crate::domain::options::FairShareOptions;
 use crate::domain::time::Day;
 use crate::service::group::state::GroupState;
 use crate::service::group::transaction::GroupTransaction;
-use crate::service::input::warning::InputWarning;
 use crate::service::{Result, Service};
 use crate::store::{ConnectionTrait, records};
 

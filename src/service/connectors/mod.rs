@@ -14,7 +14,7 @@
 //!   can take or block a name of another one.
 
 pub mod memory;
-pub mod round;
+mod report_checks;
 pub mod shadow_report;
 
 use std::sync::Arc;
@@ -24,13 +24,14 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use self::memory::RememberedComparison;
-use self::round::{ConnectorReport, ConnectorRound};
+use self::report_checks::check_report;
 use super::audit::{self, AuditedChange};
 use super::group::visible::VisibleGroup;
-use super::input::warning::InputWarning;
 use super::sequence::agreement::{OrderComparison, OwnerGain};
 use super::work::run_to_completion;
 use super::{Caller, Error, Result, Service};
+use crate::api::connector_round::{ConnectorReport, ConnectorRound};
+use crate::api::input_warning::InputWarning;
 use crate::domain::connectors::{ConnectorKind, ConnectorMode};
 use crate::domain::time::Timestamp;
 use crate::store::connectors::StoredConnector;
@@ -112,7 +113,7 @@ impl Service {
         report: ConnectorReport,
     ) -> Result<StoredRound> {
         caller.require_reporter()?;
-        report.check(&cluster)?;
+        check_report(&report, &cluster)?;
         let group = self.group(&caller, &report.resource_group)?;
         let service = Arc::clone(self);
         run_to_completion(async move { service.store_round(&caller, &group, cluster, report).await }).await

@@ -23,8 +23,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::group::snapshots::GroupSnapshot;
-use super::input::warning::list_names;
 use super::{Caller, Result, Service};
+use crate::api::input_warning::list_names;
 
 /// The number of names that a sentence lists.
 const MAX_NAMED: usize = 5;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::api::input_warning::list_names;
 use crate::domain::decimal::Amount;
 use crate::domain::slots::{SlotAmounts, SlotName};
-use crate::service::input::warning::list_names;
 use crate::store::agents::StoredAgent;
 
 /// The most slots that a message lists by name.

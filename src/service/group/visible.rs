@@ -10,12 +10,12 @@ use super::snapshots::entitlements::Entitlement;
 use super::snapshots::profile::GroupProfile;
 use super::snapshots::rows::UserShare;
 use super::snapshots::snapshot_data::GroupSnapshotData;
+use crate::api::input_warning::InputWarning;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::queues::ClaimSums;
 use crate::domain::ranking::PlacedRow;
 use crate::domain::slots::SlotAmounts;
 use crate::service::access::{Caller, CallerAccess, KeyReach};
-use crate::service::input::warning::InputWarning;
 use crate::service::{Error, Result};
 
 /// The snapshot of a group within the reach of the caller's key, limited to what the caller may see. The profile is visible

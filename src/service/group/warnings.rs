@@ -2,10 +2,10 @@
 //! later.
 
 use super::snapshots::snapshot_data::GroupSnapshotData;
+use crate::api::input_warning::InputWarning;
 use crate::domain::fault::escape_key;
 use crate::domain::options::{FairshareOrder, SequenceMode};
 use crate::domain::slots::SlotName;
-use crate::service::input::warning::InputWarning;
 
 type WarningRule = fn(&GroupSnapshotData, &mut Vec<InputWarning>);
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::api::input_warning::{InputWarning, MAX_WARNINGS};
 use crate::domain::kernel::KernelReport;
 use crate::domain::reading::seconds::MAX_SECONDS;
 use crate::domain::reported_status::StatusDoubt;
@@ -9,7 +10,6 @@ use crate::domain::slots::{SlotName, slot_pointer};
 use crate::service::agents::looks_like_range;
 use crate::service::group::agent_slots::slot_not_offered;
 use crate::service::group::snapshots::profile::GroupProfile;
-use crate::service::input::warning::{InputWarning, MAX_WARNINGS};
 
 /// One kind of mistake in a report.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

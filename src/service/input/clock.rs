@@ -2,15 +2,8 @@
 
 use std::time::Duration;
 
+use crate::domain::clock::Clock;
 use crate::domain::time::Timestamp;
-
-pub trait Clock: Send + Sync {
-    /// The wall clock of the machine. It may be set while the service runs.
-    fn now(&self) -> Timestamp;
-
-    /// A monotonic clock with an arbitrary start. It cannot be set.
-    fn steady(&self) -> Duration;
-}
 
 pub struct SystemClock;
 

@@ -6,4 +6,3 @@ pub mod json;
 pub mod moment;
 pub mod page;
 pub mod terms;
-pub mod warning;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::api::input_warning::{InputWarning, list_names};
 use crate::domain::ids::Member;
 use crate::service::Service;
 use crate::service::group::snapshots::GroupSnapshot;
 use crate::service::group::snapshots::rows::RankedRows;
-use crate::service::input::warning::{InputWarning, list_names};
 use crate::store::people::{Domain, Project, User};
 
 /// The number of groups that a sentence names.

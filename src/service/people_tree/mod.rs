@@ -15,17 +15,17 @@
 //! - The number of statements does not grow with the tree, but for the limits of rows in one statement.
 
 pub mod current;
+mod nodes;
 mod plan;
-pub mod tree;
 
 use std::sync::Arc;
 
 use self::plan::TreePlan;
-use self::tree::PeopleTree;
 use super::group::changes::projects;
 use super::group::transaction::GroupTransaction;
 use super::work::run_to_completion;
 use super::{Caller, Result, Service};
+use crate::api::people_tree::PeopleTree;
 use crate::domain::ids::{Owner, ProjectId};
 use crate::domain::weight::Weight;
 

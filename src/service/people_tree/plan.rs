@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::tree::{PeopleTree, PeopleTreeNode};
+use super::nodes::{PeopleTreeNode, read_nodes};
 use super::{ACTION, NamedTarget, PeopleTreeChanged, TreeChange, TreeDifference};
+use crate::api::people_tree::PeopleTree;
 use crate::domain::ids::{Member, Owner, ProjectId};
 use crate::domain::weight::Weight;
 use crate::service::audit::label;
@@ -36,7 +37,7 @@ impl TreePlan {
     /// Finds the changes. Other writers of people wait until the transaction ends.
     pub async fn make(session: &mut GroupTransaction, caller: &Caller, tree: &PeopleTree) -> Result<Self> {
         let lock = session.lock_people().await?;
-        let nodes = tree.nodes(&session.people())?;
+        let nodes = read_nodes(tree, &session.people())?;
         let mut plan = Self {
             lock,
             people: PeopleRows::default(),

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{PendingWorkload, SequencedWorkloads};
+use crate::api::input_warning::InputWarning;
 use crate::domain::agreement::{ComparedOrders, OrderAgreement};
 use crate::domain::ids::Member;
 use crate::domain::maps::FastMap;
 use crate::domain::names::MAX_LABEL;
 use crate::domain::sequencer::SequenceWorkload;
 use crate::service::group::snapshots::rows::RankedRows;
-use crate::service::input::warning::InputWarning;
 use crate::service::{Fault, RequestFaults, Result};
 
 /// The number of owners in each list of an answer.

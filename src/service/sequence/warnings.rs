@@ -1,13 +1,13 @@
 //! Warns about probable mistakes in a request for a sequence. The order does not depend on it.
 
 use super::{KnownOwner, PendingWorkload, PlacedWorkload, SequenceInput};
+use crate::api::input_warning::{InputWarning, MAX_WARNINGS};
 use crate::domain::ids::Member;
 use crate::domain::maps::FastMap;
 use crate::domain::parallel;
 use crate::domain::slots::{SlotAmounts, SlotName, slot_pointer};
 use crate::service::group::agent_slots::slot_not_offered;
 use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
-use crate::service::input::warning::{InputWarning, MAX_WARNINGS};
 use crate::service::people::{PeopleDirectory, VisiblePeople};
 use crate::service::{Service, VisibleGroup};
 

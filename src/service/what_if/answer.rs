@@ -6,6 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::api::input_warning::InputWarning;
 use crate::domain::decimal::f64_text;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::Owner;
@@ -14,7 +15,6 @@ use crate::domain::time::Timestamp;
 use crate::domain::weight::{EffectiveWeight, Weight};
 use crate::service::group::snapshots::entitlements::EntitledPart;
 use crate::service::group::visible::VisibleGroup;
-use crate::service::input::warning::InputWarning;
 
 /// The state of a group with the changes, beside the present one.
 #[derive(Debug, Serialize, ToSchema)]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::api::input_warning::InputWarning;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::slots::{SlotAmounts, SlotNameSource};
 use crate::domain::time::Timestamp;
@@ -11,7 +12,6 @@ use crate::service::group::calculate::ClockMoment;
 use crate::service::group::changes::options::{OptionsChange, OptionsPatch};
 use crate::service::group::changes::weights::{self, WeightItem};
 use crate::service::group::state::GroupState;
-use crate::service::input::warning::InputWarning;
 use crate::service::people::PeopleDirectory;
 use crate::service::weights::WeightTarget;
 use crate::service::{Caller, Error, Fault, RequestFaults, Result};

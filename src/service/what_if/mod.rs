@@ -27,9 +27,9 @@ use super::group::state::GroupState;
 use super::group::visible::VisibleGroup;
 use super::input::json::read;
 use super::input::terms::WriteTerms;
-use super::input::warning::InputWarning;
 use super::work::{drop_in_background, run_to_completion};
 use super::{Caller, Result, Service};
+use crate::api::input_warning::InputWarning;
 use crate::domain::ids::Owner;
 use crate::domain::parallel;
 

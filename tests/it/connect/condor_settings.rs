@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fairshared::config::ConnectorTable;
 use fairshared::connectors::htcondor::settings::{HtCondorSettings, commented_example};
 use fairshared::connectors::outcome::WriteMode;
+use fairshared::connectors::setting_values::ConnectorTable;
 use serde_json::{Value, json};
 
 use super::example_keys;

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use fairshared::cli::client::ApiClient;
 use fairshared::cli::connect::api_server::ApiServer;
 use fairshared::cli::connect::run_lines::write_run;
-use fairshared::config::{Config, ConnectorTable};
+use fairshared::config::Config;
 use fairshared::connectors::kueue::KueueConnector;
 use fairshared::connectors::kueue::settings::KueueSettings;
 use fairshared::connectors::outcome::RoundOutcome;
 use fairshared::connectors::round::RoundRunner;
-use fairshared::service::Clock;
+use fairshared::connectors::setting_values::ConnectorTable;
+use fairshared::service::{Clock, SystemClock};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -195,7 +196,7 @@ impl KueueRig {
         let rounds = settings.common.rounds_of(settings.cluster_name(), settings.nodes, settings.setup);
         let runner = runtime.block_on(async {
             let server = ApiServer::new(ApiClient::of(&config).await.unwrap());
-            let connector = KueueConnector::start(settings, write_run).await.unwrap();
+            let connector = KueueConnector::start(settings, write_run, Arc::new(SystemClock)).await.unwrap();
             RoundRunner::new(connector, server, Arc::clone(&clock) as Arc<dyn Clock>, rounds).unwrap()
         });
         RunningRounds { runtime, runner, clock }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use fairshared::config::ConnectorTable;
 use fairshared::connectors::kueue::settings::{KueueSettings, commented_example};
 use fairshared::connectors::kueue::setup::NEEDED_RIGHTS;
 use fairshared::connectors::outcome::WriteMode;
+use fairshared::connectors::setting_values::ConnectorTable;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

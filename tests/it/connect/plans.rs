@@ -1,6 +1,7 @@
 //! The plans of writes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use fairshared::cli::connect::run_conversion::convert_runs;
 use fairshared::connectors::outcome::WriteMode;
@@ -14,6 +15,7 @@ use fairshared::connectors::slurm::sprio::read_priorities;
 use fairshared::connectors::slurm::squeue::read_jobs;
 use fairshared::connectors::slurm::tres::SlotMapping;
 use fairshared::connectors::state_file::ConnectorState;
+use fairshared::service::SystemClock;
 use serde_json::json;
 
 use super::recorded;
@@ -40,7 +42,8 @@ fn plan(mode: WriteMode, queue: &SlurmQueue, written: &[(&str, i64)], order: Opt
 }
 
 fn plan_with(settings: SlurmSettings, queue: &SlurmQueue, written: &[(&str, i64)], order: Option<&[u64]>) -> WritePlan {
-    let connector = SlurmConnector::new(settings, read_config(recorded::CONFIG).unwrap(), convert_runs);
+    let connector =
+        SlurmConnector::new(settings, read_config(recorded::CONFIG).unwrap(), convert_runs, Arc::new(SystemClock));
     let written: BTreeMap<String, i64> = written.iter().map(|(job, value)| ((*job).to_owned(), *value)).collect();
     let state = ConnectorState { written, ..ConnectorState::default() };
     let items = order.unwrap_or_default().iter().zip(1..);

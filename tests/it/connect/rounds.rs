@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairshared::api::people_tree::PeopleTree;
 use fairshared::connectors::eligible::EligibleWorkload;
 use fairshared::connectors::fault::RoundFault;
 use fairshared::connectors::instance_lock::{ExistingLock, InstanceLock};
@@ -22,7 +23,6 @@ use fairshared::connectors::server::{
 use fairshared::connectors::state_file::ConnectorState;
 use fairshared::domain::time::Timestamp;
 use fairshared::service::Clock;
-use fairshared::service::people_tree::tree::PeopleTree;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

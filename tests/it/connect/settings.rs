@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use fairshared::config::{Config, ConnectorTable};
+use fairshared::config::Config;
 use fairshared::connectors::outcome::WriteMode;
+use fairshared::connectors::setting_values::ConnectorTable;
 use fairshared::connectors::slurm::settings::{SlurmSettings, commented_example};
 
 use super::example_keys;

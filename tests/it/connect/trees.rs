@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use fairshared::api::people_tree::{DomainBranch, PeopleTree, ProjectBranch};
 use fairshared::connectors::slurm::account_tree::{AccountTree, RawShare};
 use fairshared::connectors::slurm::people::MappedPeople;
 use fairshared::connectors::slurm::sacctmgr::read_tree;
-use fairshared::service::people_tree::tree::{DomainBranch, PeopleTree, ProjectBranch};
 use serde_json::{Value, json};
 
 use super::recorded;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fairshared::domain::time::{MICROS_PER_DAY, Timestamp};
-use fairshared::service::input::clock::{Clock, SystemClock};
+use fairshared::service::{Clock, SystemClock};
 use serde_json::{Value, json};
 
 use crate::cli::program::{Server, run};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use fairshared::service::input::clock::{Clock, SystemClock};
+use fairshared::service::{Clock, SystemClock};
 use reqwest::Method;
 use serde_json::{Value, json};
 

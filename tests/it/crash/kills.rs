@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use fairshared::service::input::clock::{Clock, SystemClock};
+use fairshared::service::{Clock, SystemClock};
 use reqwest::Method;
 use serde_json::json;
 use tokio::task::JoinSet;

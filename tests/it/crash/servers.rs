@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fairshared::domain::time::Day;
-use fairshared::service::input::clock::{Clock, SystemClock};
+use fairshared::service::{Clock, SystemClock};
 use reqwest::Method;
 use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};

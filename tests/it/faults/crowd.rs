@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use fairshared::service::input::clock::{Clock, SystemClock};
+use fairshared::service::{Clock, SystemClock};
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;

@@ -30,9 +30,9 @@ pub fn files(folder: &str, extensions: &[&str]) -> Vec<(String, String)> {
     found
 }
 
-/// The source of the program, of its rules and of its migrations, by path.
+/// The source of the program and of all its crates, by path.
 pub fn sources() -> impl Iterator<Item = (String, String)> {
-    ["src", "domain/src", "migration/src"].into_iter().flat_map(|folder| {
+    ["src", "api/src", "connectors/src", "domain/src", "migration/src"].into_iter().flat_map(|folder| {
         let found = rust_files(folder).into_iter();
         found.map(move |(name, text)| (format!("{folder}/{name}"), text))
     })

@@ -11,7 +11,7 @@ pub type Module = Vec<String>;
 const DEEPEST: usize = 8;
 
 /// The layers that are crates of their own: in their files `crate` means the layer.
-pub const CRATES: [&str; 1] = ["domain"];
+pub const CRATES: [&str; 3] = ["api", "connectors", "domain"];
 
 /// The modules of the program, those of [`CRATES`] among them.
 #[derive(Default)]
@@ -75,7 +75,7 @@ impl House {
         Some(passed_on.unwrap_or(found))
     }
 
-    /// The path of `path` from the root of the program.
+    /// The path of `path` from the root of the program. A crate is named by its name or as a part of the library.
     fn absolute(&self, module: &Module, path: &[String], depth: usize) -> Option<Vec<String>> {
         let (first, rest) = path.split_first()?;
         match first.as_str() {
@@ -93,7 +93,9 @@ impl House {
                 if self.modules.contains_key(&child[..=module.len()]) {
                     return Some(child);
                 }
-                let origin = self.modules.get(module)?.names.get(first)?;
+                let Some(origin) = self.modules.get(module)?.names.get(first).filter(|origin| *origin != path) else {
+                    return CRATES.contains(&first.as_str()).then(|| path.to_vec());
+                };
                 let origin = (depth < DEEPEST).then(|| self.absolute(module, origin, depth + 1))??;
                 Some([&origin, rest].concat())
             }

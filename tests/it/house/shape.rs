@@ -6,22 +6,24 @@ use super::files::rust_files;
 use super::imports::{CRATES, House, Module};
 
 /// The layers, and the other ones that each may import. `docs/ARCHITECTURE.md` describes them.
-pub const LAYERS: [(&str, &[&str]); 13] = [
+pub const LAYERS: [(&str, &[&str]); 14] = [
     ("domain", &[]),
+    ("api", &["domain"]),
+    ("connectors", &["api", "domain"]),
     ("process", &[]),
     ("store", &["domain", "process"]),
-    ("service", &["domain", "process", "store"]),
-    ("config", &["domain", "store"]),
+    ("service", &["api", "domain", "process", "store"]),
+    ("config", &["connectors", "domain", "store"]),
     ("telemetry", &["config"]),
     ("jobs", &["domain", "service"]),
-    ("rest", &["domain", "service"]),
-    ("graphql", &["domain", "service"]),
+    ("rest", &["api", "domain", "service"]),
+    ("graphql", &["api", "domain", "service"]),
     ("ui", &["rest", "service"]),
-    ("connectors", &["config", "domain", "service"]),
     ("server", &["domain", "graphql", "process", "rest", "service", "ui"]),
     (
         "cli",
         &[
+            "api",
             "config",
             "connectors",
             "domain",
@@ -126,6 +128,19 @@ fn a_planted_import_that_points_up_is_found() {
             planted(&[("store/mod.rs", ""), ("store/kernel/mod.rs", text), ("service/mod.rs", "pub struct Service;")]);
         assert_eq!(upward(&house), ["store::kernel imports service"], "{text}");
     }
+}
+
+#[test]
+fn a_crate_that_is_named_without_the_library_is_found() {
+    let house = planted(&[
+        ("domain/mod.rs", ""),
+        ("domain/time.rs", "use api::rows::Row;"),
+        ("api/mod.rs", "pub mod rows;"),
+        ("api/rows.rs", "use domain::time::Day; pub struct Row;"),
+        ("store/mod.rs", "fn f(fault: &connectors::Fault) {}"),
+        ("connectors/mod.rs", "pub struct Fault; fn f(row: &api::rows::Row) {}"),
+    ]);
+    assert_eq!(upward(&house), ["domain::time imports api::rows", "store imports connectors"]);
 }
 
 #[test]

@@ -5,10 +5,10 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::{AccountFile, DroppedLine};
+use crate::api::input_warning::list_names;
 use crate::cli::nouns::with_noun;
 use crate::connectors::server::{PinnedValue, TreeAnswer};
 use crate::connectors::slurm::people::MappedPeople;
-use crate::service::input::warning::list_names;
 
 /// The most lines and names that a report lists.
 const MAX_LISTED: usize = 20;

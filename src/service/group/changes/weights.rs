@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use crate::api::input_warning::{InputWarning, MAX_WARNINGS, list_names};
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::weight::Weight;
 use crate::service::audit::{AuditedChange, label};
 use crate::service::group::state::GroupState;
 use crate::service::group::transaction::GroupTransaction;
-use crate::service::input::warning::{InputWarning, MAX_WARNINGS, list_names};
 use crate::service::people::PeopleDirectory;
 use crate::service::{Error, Fault, RequestFaults, Result};
 
