@@ -8,6 +8,7 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::post;
 use bytes::Bytes;
+use fairshared::api::sequence::SequenceRequest;
 use fairshared::domain::decimal::Amount;
 use fairshared::domain::division::score_weights::ScoreWeights;
 use fairshared::domain::division::{QueueSlotGrid, QueueTree};
@@ -20,7 +21,6 @@ use fairshared::domain::sequencer::{QueueClaims, SequenceWorkload, Sequencer, Sh
 use fairshared::domain::slots::{SlotAmounts, SlotName};
 use fairshared::domain::weight::{EffectiveWeight, Weight};
 use fairshared::service::input::json::read;
-use fairshared::service::sequence::request::SequenceRequest;
 use serde_json::{Value, json};
 
 use crate::common::figure::{Bar, Bench, FRESH, Figure, MEMORY, On, POSTGRES, Unit};

@@ -1,10 +1,13 @@
-//! The report of a connector's round, as it is sent and as it is shown.
+//! The report of a connector's round, as it is sent and as it is shown, and the status of connectors.
 
 use domain::connectors::{ConnectorKind, ConnectorMode};
 use domain::names::MAX_NAME;
 use domain::reading::at_most;
+use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+use crate::input_warning::InputWarning;
 
 /// The largest number of errors of a round.
 const MAX_ERRORS: usize = 100;
@@ -121,4 +124,48 @@ round_forms! {
     read_back_differs,
     /// Values that are left for the next round.
     left,
+}
+
+/// A connector with its last round.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(example = json!({
+    "cluster": "linux", "kind": "slurm", "version": "0.2.0", "mode": "shadow", "resource_group": "gpu-cluster",
+    "last_round_at": "2026-01-13T12:00:00Z",
+    "last": {
+        "mode": "shadow", "jobs": 420, "pending": 300, "eligible": 250, "held": 20, "dependent": 25, "limited": 4, "fixed": 1,
+        "reported": 420, "rejected": 0, "spooled": 0, "compared": 200, "same_place": 150, "kendall_tau": 0.93,
+        "wanted_writes": 0, "written": 0, "read_back_differs": 0, "left": 0, "seconds": 1.2, "errors": []
+    }
+}))]
+pub struct ConnectorStatus {
+    /// The cluster whose scheduler it reads.
+    pub cluster: String,
+    pub kind: ConnectorKind,
+    pub version: String,
+    pub mode: ConnectorMode,
+    pub resource_group: String,
+    /// When the server got the report of the last round.
+    #[schema(value_type = String, format = DateTime)]
+    pub last_round_at: Timestamp,
+    pub last: ConnectorRound,
+}
+
+/// The connector with the reported round.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "cluster": "linux", "kind": "slurm", "version": "0.2.0", "mode": "shadow", "resource_group": "gpu-cluster",
+    "last_round_at": "2026-01-13T12:00:00Z",
+    "last": {
+        "mode": "shadow", "jobs": 420, "pending": 300, "eligible": 250, "held": 20, "dependent": 25, "limited": 4, "fixed": 1,
+        "reported": 420, "rejected": 0, "spooled": 0, "compared": 200, "same_place": 150, "kendall_tau": 0.93,
+        "wanted_writes": 0, "written": 0, "read_back_differs": 0, "left": 0, "seconds": 1.2, "errors": []
+    }
+}))]
+pub struct ConnectorWritten {
+    #[serde(flatten)]
+    pub connector: ConnectorStatus,
+    /// Likely mistakes; absent where there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub warnings: Vec<InputWarning>,
 }

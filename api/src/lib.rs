@@ -1,8 +1,14 @@
-//! What goes over the wire between the server and its clients: requests and answers.
+//! What goes over the wire between the server and its clients, and the client that sends it.
 //!
-//! The server reads and writes these types, and the connectors and commands send and read them. So a client that compiles sends what
-//! the server takes.
+//! The server reads and writes these types, and connectors and commands send and read them. Where clients read only a part of an
+//! answer, or send what the server reads in a form of its own, both forms stand side by side in one file.
 
+pub mod agents;
+pub mod client;
 pub mod connector_round;
 pub mod input_warning;
+pub mod kernels;
+pub mod key_rights;
 pub mod people_tree;
+pub mod problem;
+pub mod sequence;

@@ -99,3 +99,24 @@ impl PeopleTree {
         projects.map(|project| 1 + project.users.len()).sum::<usize>() + self.domains.len()
     }
 }
+
+/// The answer to a tree of people, as clients read it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct TreeAnswer {
+    pub set: u64,
+    pub unset: u64,
+    pub moved: u64,
+    pub created: u64,
+    /// The values that stay as an admin has set them.
+    pub pinned: Vec<PinnedValue>,
+}
+
+/// A value that an admin has set and that differs from that of the tree.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct PinnedValue {
+    pub target_id: String,
+    pub target_name: Option<String>,
+    pub key: String,
+    pub from: Option<String>,
+    pub to: Option<String>,
+}

@@ -3,10 +3,11 @@
 use std::fmt::Write;
 use std::ops::Range;
 
+use fairshared::api::kernels::KernelInput;
 use fairshared::domain::ids::{Member, ProjectId, UserId};
 use fairshared::domain::time::{MICROS_PER_SECOND, Timestamp};
 use fairshared::service::ingest::batch::BATCH_KERNELS;
-use fairshared::service::ingest::incoming::{IncomingReport, KernelInput};
+use fairshared::service::ingest::incoming::{IncomingReport, check_input};
 use fairshared::service::people::PeopleDirectory;
 use serde_json::json;
 use uuid::Uuid;
@@ -164,7 +165,7 @@ pub async fn cluster_at(db: TestDb, now: &str) -> Fixture {
 pub fn changed(line: &str) -> IncomingReport {
     let input: KernelInput = serde_json::from_str(line.trim()).unwrap();
     let input = KernelInput { kernel_id: fairshared::process::random::dated_id(), ..input };
-    input.check(&PeopleDirectory::default(), crate::support::time(START)).unwrap()
+    check_input(input, &PeopleDirectory::default(), crate::support::time(START)).unwrap()
 }
 
 /// Ingests NDJSON by the service, without HTTP.
@@ -173,7 +174,7 @@ pub async fn ingest(fixture: &Fixture, lines: &str) {
     let mut batch = Vec::with_capacity(BATCH_KERNELS);
     for line in lines.lines() {
         let input: KernelInput = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
-        batch.push(input.check(&fixture.service.people(), now).unwrap_or_else(|faults| panic!("{faults:?}")));
+        batch.push(check_input(input, &fixture.service.people(), now).unwrap_or_else(|faults| panic!("{faults:?}")));
         if batch.len() == BATCH_KERNELS {
             take(fixture, std::mem::take(&mut batch)).await;
         }

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use api::agents::AgentReport;
 use domain::time::{MICROS_PER_DAY, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::server::AgentReport;
 use super::state_file::{read_file, replace_file};
 
 const MEMORY_FILE: &str = "machines.json";

@@ -4,8 +4,8 @@
 //! The frame is in the files of this folder: the state on disk, the lock, the spool of reports, the round and its outcome. It
 //! knows no scheduler. A scheduler is one folder with an implementation of [`scheduler::SchedulerConnector`].
 //!
-//! The frame sends no request by itself, and it reads no accounting: the command passes both in, as a
-//! [`server::FairShareServer`] and as a function. So this layer needs neither the HTTP client nor the importers.
+//! A round sends its requests to a [`server::FairShareServer`]; [`api_server::ApiServer`] is the one over HTTP. It reads no accounting:
+//! the command passes that in as a function, so that the importers are not needed here.
 //!
 //! Invariants:
 //! - A connector that has died, or whose server is away, changes nothing: the last values stay at the scheduler.
@@ -15,6 +15,7 @@
 pub mod accounted_owner;
 pub mod accounting_window;
 pub mod agent_memory;
+pub mod api_server;
 pub mod common_settings;
 pub mod connector_monitor;
 pub mod eligible;

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::people_tree::PeopleTree;
+use api::people_tree::{PeopleTree, PinnedValue, TreeAnswer};
+use api::sequence::{OrderRequest, ServerOrder, WorkloadRow};
 use domain::clock::Clock;
 use domain::time::{MICROS_PER_DAY, Timestamp};
 
@@ -16,7 +17,7 @@ use super::fault::RoundFault;
 use super::outcome::{RoundOutcome, WriteMode};
 use super::report_spool::{ReportSpool, SpooledReports};
 use super::scheduler::{QueueReading, SchedulerConnector, WriteAim, WritePlan};
-use super::server::{FairShareServer, OrderRequest, PinnedValue, ServerFailure, ServerOrder, TreeAnswer, WorkloadRow};
+use super::server::{FairShareServer, ServerFailure};
 use super::state_file::ConnectorState;
 
 /// The longest time that the accounting is read again because of rows that were not taken. Without a bound, one row that can never
@@ -410,8 +411,8 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
         }
         let order = answer?;
         if let Some(agreement) = &order.agreement {
-            outcome.compared = Some(agreement.compared);
-            outcome.same_place = Some(agreement.same_place);
+            outcome.compared = Some(agreement.compared as u64);
+            outcome.same_place = Some(agreement.same_place as u64);
             outcome.kendall_tau = agreement.kendall_tau;
         }
         Ok(order)

@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 
+use api::agents::AgentReport;
 use api::people_tree::PeopleTree;
+use api::sequence::ServerOrder;
 use domain::time::Timestamp;
 use serde::Serialize;
 
 use super::eligible::EligibleWorkload;
 use super::fault::RoundFault;
 use super::report_spool::SpooledReports;
-use super::server::{AgentReport, ServerOrder};
 use super::state_file::ConnectorState;
 
 /// How many reasons of rows that cannot be read are given.

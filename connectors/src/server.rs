@@ -1,11 +1,11 @@
 //! The requests of a connector to the server.
 
-use std::collections::BTreeMap;
 use std::future::Future;
 
-use api::people_tree::PeopleTree;
-use domain::time::Timestamp;
-use serde::{Deserialize, Serialize};
+use api::agents::AgentReport;
+use api::key_rights::KeyRights;
+use api::people_tree::{PeopleTree, TreeAnswer};
+use api::sequence::{OrderRequest, ServerOrder, WorkloadRow};
 use serde_json::Value;
 
 use super::eligible::EligibleWorkload;
@@ -39,106 +39,11 @@ pub struct ReportedRows {
     pub reasons: Vec<RoundFault>,
 }
 
-/// A request for the order of workloads.
-#[derive(Clone, Debug, Serialize)]
-pub struct OrderRequest<'a> {
-    pub workloads: Vec<WorkloadRow<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
-    /// The scheduler's own order; absent for a server that does not know the key.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub current_order: Option<Vec<&'a str>>,
-}
-
-/// A workload of an [`OrderRequest`].
-#[derive(Clone, Debug, Serialize)]
-pub struct WorkloadRow<'a> {
-    workload_id: &'a str,
-    user: &'a str,
-    project: &'a str,
-    submitted_at: Timestamp,
-    priority: i32,
-    requested_slots: &'a BTreeMap<String, String>,
-}
-
 impl<'a> From<&'a EligibleWorkload> for WorkloadRow<'a> {
     fn from(workload: &'a EligibleWorkload) -> Self {
         let EligibleWorkload { workload_id, user, project, submitted_at, priority, requested_slots } = workload;
         Self { workload_id, user, project, submitted_at: *submitted_at, priority: *priority, requested_slots }
     }
-}
-
-/// The order that the server answered.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-pub struct ServerOrder {
-    pub items: Vec<WorkloadPlace>,
-    /// Absent if the server does not compare orders.
-    pub agreement: Option<AgreementAnswer>,
-}
-
-/// A workload at its place of the order.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct WorkloadPlace {
-    pub workload_id: String,
-    /// The rank of its owner; `None` for an owner that the group does not know yet.
-    pub rank: Option<u32>,
-}
-
-/// How far the scheduler's own order equals that of the server.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct AgreementAnswer {
-    pub compared: u64,
-    pub same_place: u64,
-    /// Kendall's tau; absent if fewer than two workloads were compared.
-    pub kendall_tau: Option<f64>,
-}
-
-/// The key of the connector.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct KeyRights {
-    pub role: String,
-    /// The only groups that it reaches; `None`: all.
-    pub resource_groups: Option<Vec<String>>,
-    /// The time of the server at its answer, in whole seconds; `None`: the answer does not say it.
-    #[serde(skip)]
-    pub answered_at: Option<Timestamp>,
-}
-
-impl KeyRights {
-    /// True if the key may set agents and bring the tree of people.
-    pub fn is_of_connector(&self) -> bool {
-        ["admin", "connector"].contains(&self.role.as_str())
-    }
-}
-
-/// The answer to a tree of people.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct TreeAnswer {
-    pub set: u64,
-    pub unset: u64,
-    pub moved: u64,
-    pub created: u64,
-    /// The values that stay as an admin has set them.
-    pub pinned: Vec<PinnedValue>,
-}
-
-/// A value that an admin has set and that differs from that of the tree.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct PinnedValue {
-    pub target_id: String,
-    pub target_name: Option<String>,
-    pub key: String,
-    pub from: Option<String>,
-    pub to: Option<String>,
-}
-
-/// A node as an agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct AgentReport {
-    pub agent_id: String,
-    pub available_slots: BTreeMap<String, String>,
-    pub alive: bool,
-    pub schedulable: bool,
 }
 
 /// The requests of a connector.

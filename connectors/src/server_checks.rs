@@ -1,8 +1,9 @@
 //! The checks of `--check` that all connectors share: the server, the key, the clocks and the lock.
 
+use api::key_rights::KeyRights;
 use domain::time::{MICROS_PER_SECOND, Timestamp};
 
-use super::server::{FairShareServer, KeyRights, ServerFailure};
+use super::server::{FairShareServer, ServerFailure};
 use super::setup_check::SetupCheck;
 
 /// The largest accepted difference of the clocks, in seconds.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use serde_json::json;
 
-use super::client::ApiClient;
+use super::client::{ApiClient, open_client};
 use super::command::CommandArgs;
 use super::failure::{CommandFailure, CommandOutcome, eprint_line};
 use super::list::EndpointList;
@@ -88,7 +88,7 @@ fn taint(text: &str) -> Result<Taint, String> {
 
 impl CommandArgs for AgentsArgs {
     async fn run(self, config: Config) -> CommandOutcome {
-        let client = ApiClient::of(&config).await?;
+        let client = open_client(&config).await?;
         match self.command {
             AgentsCommand::List { group, output } => {
                 let columns =
@@ -116,7 +116,7 @@ async fn set(args: SetArgs, client: &ApiClient) -> Result<(), CommandFailure> {
         "reason": reason,
     });
     let call = client.put(["resource-groups", &group, "agents", &agent]).json(&body)?;
-    let answer = call.send().await.map_err(CommandFailure::without_places)?;
+    let answer = call.send().await.map_err(|failure| CommandFailure::from(failure).without_places())?;
     let is_new = answer.is_new();
     warn(&answer.json().await?);
     let done = if is_new { "created" } else { "replaced" };

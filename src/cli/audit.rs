@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::Value;
 
-use super::client::ApiClient;
+use super::client::{ApiClient, open_client};
 use super::command::CommandArgs;
 use super::failure::{CommandFailure, CommandOutcome, EXIT_FAULT_FOUND, eprint_line};
 use super::list::EndpointList;
@@ -24,7 +24,7 @@ pub struct AuditArgs {
 
 impl CommandArgs for AuditArgs {
     async fn run(self, config: Config) -> CommandOutcome {
-        let client = ApiClient::of(&config).await?;
+        let client = open_client(&config).await?;
         let groups = self.groups(&client).await?;
         let mut rows = Vec::new();
         let mut differs = false;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
 
-use super::client::ApiClient;
+use super::client::{ApiClient, open_client};
 use super::command::CommandArgs;
 use super::export::{check_days, parse_day};
 use super::failure::{CommandFailure, CommandOutcome, eprint_line};
@@ -72,7 +72,7 @@ const OWNER_COLUMNS: &[&str] = &["date", "user_name", "project_name", "places_ga
 
 impl CommandArgs for ConnectorsArgs {
     async fn run(self, config: Config) -> CommandOutcome {
-        let client = ApiClient::of(&config).await?;
+        let client = open_client(&config).await?;
         match self.command {
             ConnectorsCommand::List(args) => list(&client, args.output).await?,
             ConnectorsCommand::Remove { cluster, group, reason } => {

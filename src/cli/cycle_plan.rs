@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use super::client::{ApiClient, JSON_MEDIA_TYPE};
+use super::client::{JSON_MEDIA_TYPE, open_client};
 use super::command::CommandArgs;
 use super::cycle::write_cycle;
-use super::failure::CommandOutcome;
+use super::failure::{CommandFailure, CommandOutcome};
 use super::open::{input_name, read_input};
 use super::output::{OutputArgs, OutputFormat, print_answer};
 use crate::config::Config;
@@ -27,12 +27,12 @@ pub struct CyclePlanArgs {
 
 impl CommandArgs for CyclePlanArgs {
     async fn run(self, config: Config) -> CommandOutcome {
-        let client = ApiClient::of(&config).await?;
+        let client = open_client(&config).await?;
         let call = client.post(["resource-groups", &self.group, "cycle-plans"]);
         let answer = match &self.file {
             Some(file) => {
                 let sent = call.body(JSON_MEDIA_TYPE, read_input(file)?).send().await;
-                sent.map_err(|failure| failure.in_input(&input_name(file)))?
+                sent.map_err(|failure| CommandFailure::from(failure).in_input(&input_name(file)))?
             }
             None => call.body(JSON_MEDIA_TYPE, b"{}".to_vec()).send().await?,
         };

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::{Value, json};
 
-use super::client::ApiClient;
+use super::client::{ApiClient, open_client};
 use super::command::CommandArgs;
 use super::divide::explain;
 use super::export::{check_days, parse_day};
@@ -47,7 +47,7 @@ const HISTORY_COLUMNS: &[&str] = &["day", "queue", "algorithm", "quota", "reques
 impl CommandArgs for DivisionArgs {
     async fn run(self, config: Config) -> CommandOutcome {
         check_days(self.from, self.to)?;
-        let client = ApiClient::of(&config).await?;
+        let client = open_client(&config).await?;
         if self.history {
             self.show_history(&client).await?;
         } else {

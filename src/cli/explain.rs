@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::{Value, json};
 
-use super::client::ApiClient;
+use super::client::{ApiClient, open_client};
 use super::command::CommandArgs;
 use super::failure::{CommandFailure, CommandOutcome};
 use super::import::amounts::MEM;
@@ -40,7 +40,7 @@ pub struct ExplainArgs {
 
 impl CommandArgs for ExplainArgs {
     async fn run(self, config: Config) -> CommandOutcome {
-        let client = ApiClient::of(&config).await?;
+        let client = open_client(&config).await?;
         let group = match self.group {
             Some(group) => group,
             None => only_group(&client).await?,

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, ValueEnum};
 
-use super::client::ApiClient;
+use super::client::open_client;
 use super::command::CommandArgs;
 use super::failure::{CommandFailure, CommandOutcome};
 use super::list::EndpointList;
@@ -76,7 +76,7 @@ impl CommandArgs for ExportArgs {
 
 async fn buckets(args: BucketsArgs, config: &Config) -> Result<(), CommandFailure> {
     check_days(args.from, args.to)?;
-    let client = ApiClient::of(config).await?;
+    let client = open_client(config).await?;
     let (tier, columns) = match args.tier {
         TierName::Domains => ("domains", DOMAIN_COLUMNS),
         TierName::Projects => ("projects", PROJECT_COLUMNS),

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::{fmt, io};
 
-use super::refusal::{EndpointRefusal, describe};
+use crate::api::client::{ClientFailure, EndpointRefusal, describe};
 use crate::config::ConfigError;
 use crate::connectors::setting_values::SettingError;
 use crate::service::Error;
@@ -113,6 +113,18 @@ impl From<io::Error> for CommandFailure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::NobodyReads,
             _ => Self::Failed(format!("cannot write the output: {error}")),
+        }
+    }
+}
+
+impl From<ClientFailure> for CommandFailure {
+    fn from(failure: ClientFailure) -> Self {
+        match failure {
+            ClientFailure::Failed(message) => Self::Failed(message),
+            ClientFailure::Unreachable(message) => Self::Unreachable(message),
+            ClientFailure::Unusable(message) => Self::Unusable(message),
+            ClientFailure::Refused(refusal) => Self::Refused(refusal),
+            ClientFailure::Output(error) => error.into(),
         }
     }
 }

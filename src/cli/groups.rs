@@ -5,13 +5,12 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use serde_json::{Map, Value, json};
 
-use super::client::ApiClient;
+use super::client::{ApiClient, ClientFailure, EndpointRefusal, open_client};
 use super::command::CommandArgs;
 use super::failure::{CommandFailure, CommandOutcome, eprint_line};
 use super::list::EndpointList;
 use super::options::pair;
 use super::output::{OutputArgs, print_object};
-use super::refusal::EndpointRefusal;
 use crate::config::Config;
 
 /// List, show, create and remove resource groups
@@ -71,7 +70,7 @@ struct RemoveArgs {
 
 impl CommandArgs for GroupsArgs {
     async fn run(self, config: Config) -> CommandOutcome {
-        let client = ApiClient::of(&config).await?;
+        let client = open_client(&config).await?;
         match self.command {
             GroupsCommand::List(args) => {
                 let columns = &["name", "scheduler", "capacity", "calculated_at"];
@@ -91,12 +90,12 @@ async fn create(args: CreateArgs, client: &ApiClient) -> Result<(), CommandFailu
     let CreateArgs { name, scheduler, options, reason } = args;
     let path = ["resource-groups", name.as_str()];
     match client.get(path).send().await {
-        Err(CommandFailure::Refused(refusal)) if refusal.code() == "unknown_resource_group" => {}
+        Err(ClientFailure::Refused(refusal)) if refusal.code() == "unknown_resource_group" => {}
         Ok(_) => {
             let there = format!("the resource group {name:?} is there already; `options set` changes its options");
             return Err(CommandFailure::Failed(there));
         }
-        Err(failure) => return Err(failure),
+        Err(failure) => return Err(failure.into()),
     }
     let mut body = Map::new();
     if !options.is_empty() {
@@ -104,7 +103,7 @@ async fn create(args: CreateArgs, client: &ApiClient) -> Result<(), CommandFailu
     }
     let given = [("scheduler", scheduler), ("reason", reason)];
     body.extend(given.into_iter().filter_map(|(key, value)| Some((key.to_owned(), json!(value?)))));
-    client.put(path).json(&body)?.send().await.map_err(CommandFailure::without_places)?;
+    client.put(path).json(&body)?.send().await.map_err(|failure| CommandFailure::from(failure).without_places())?;
     eprint_line(&format!("resource group {name} created"));
     Ok(())
 }
@@ -114,8 +113,8 @@ async fn remove(args: RemoveArgs, client: &ApiClient) -> Result<(), CommandFailu
     let call = client.delete(["resource-groups", &name]).maybe("confirm", confirm).flag("force", force);
     match call.maybe("reason", reason).send().await {
         Ok(_) => eprint_line(&format!("resource group {name} removed")),
-        Err(CommandFailure::Refused(refusal)) => return Err(not_removed(&name, refusal)),
-        Err(failure) => return Err(failure),
+        Err(ClientFailure::Refused(refusal)) => return Err(not_removed(&name, refusal)),
+        Err(failure) => return Err(failure.into()),
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use super::client::ApiClient;
+use super::client::open_client;
 use super::command::CommandArgs;
 use super::export::{check_days, parse_day};
 use super::failure::CommandOutcome;
@@ -68,7 +68,7 @@ macro_rules! columns {
 impl CommandArgs for HistoryArgs {
     async fn run(self, config: Config) -> CommandOutcome {
         check_days(self.from, self.to)?;
-        let client = ApiClient::of(&config).await?;
+        let client = open_client(&config).await?;
         let call = client.get(["resource-groups", &self.group, "fair-share-history"]);
         let call = call.maybe("tier", Some(self.tier.as_str())).maybe("domain", self.domain.as_ref());
         let call = call.maybe("project", self.project.as_ref()).maybe("user", self.user.as_ref());

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use serde_json::{Map, Value, json};
 
-use super::client::{ApiClient, no_json};
+use super::client::{ApiClient, no_json, open_client};
 use super::command::CommandArgs;
 use super::failure::{CommandFailure, CommandOutcome, EXIT_FAULT_FOUND, eprint_line};
 use super::list::EndpointList;
@@ -51,7 +51,7 @@ fn help_on_names() -> String {
 
 impl CommandArgs for JobsArgs {
     async fn run(self, config: Config) -> CommandOutcome {
-        let client = ApiClient::of(&config).await?;
+        let client = open_client(&config).await?;
         match self.command {
             JobsCommand::List(args) => list(&client, args.output).await?,
             JobsCommand::Run { name, group, output } => return run(&client, &name, group, output.output).await,

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio_util::io::ReaderStream;
 
-use super::client::{ApiClient, JSON_MEDIA_TYPE, no_json};
+use super::client::{ApiClient, JSON_MEDIA_TYPE, no_json, open_client};
 use super::command::CommandArgs;
 use super::failure::{CommandFailure, CommandOutcome, EXIT_FAULT_FOUND, eprint_line};
 use super::list::EndpointList;
@@ -107,7 +107,7 @@ const CSV_COLUMNS: &[&str] = &[
 
 impl CommandArgs for KernelsArgs {
     async fn run(self, config: Config) -> CommandOutcome {
-        let client = ApiClient::of(&config).await?;
+        let client = open_client(&config).await?;
         match self.command {
             KernelsCommand::List(args) => list(args, &client).await?,
             KernelsCommand::Show { group, id, output } => {
@@ -142,7 +142,7 @@ async fn post(args: PostArgs, client: &ApiClient) -> CommandOutcome {
     let kind = kind(&mut reader).await.map_err(|error| CommandFailure::unreadable(&name, &error))?;
     let body = Body::from_stream(ReaderStream::new(reader));
     let call = client.post(["resource-groups", &args.group, "kernels"]).flag("dry_run", args.dry_run).body(kind, body);
-    let bytes = call.bytes().await.map_err(|failure| failure.in_input(&name))?;
+    let bytes = call.bytes().await.map_err(|failure| CommandFailure::from(failure).in_input(&name))?;
     let answer: Value = serde_json::from_slice(&bytes).map_err(|_| no_json())?;
     if args.output.output == OutputFormat::Json {
         print_bytes(&bytes)?;

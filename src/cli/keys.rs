@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::client::ApiClient;
+use super::client::{ApiClient, ClientFailure, open_client, open_new_client};
 use super::command::CommandArgs;
 use super::failure::{CommandFailure, CommandOutcome, eprint_line};
 use super::list::EndpointList;
@@ -102,13 +102,13 @@ fn parse_expiry(text: &str) -> Result<KeyExpiry, String> {
 impl CommandArgs for KeysArgs {
     async fn run(self, config: Config) -> CommandOutcome {
         match self.command {
-            KeysCommand::Create(args) => create(args, &ApiClient::of_new(&config).await?).await?,
+            KeysCommand::Create(args) => create(args, &open_new_client(&config).await?).await?,
             KeysCommand::List(args) => {
-                let call = ApiClient::of(&config).await?.get(["keys"]);
+                let call = open_client(&config).await?.get(["keys"]);
                 EndpointList::of(call, None).print(args.output, COLUMNS).await?;
             }
             KeysCommand::Revoke { id, force } => {
-                let call = ApiClient::of(&config).await?.delete(["keys", &id.to_string()]).flag("force", force);
+                let call = open_client(&config).await?.delete(["keys", &id.to_string()]).flag("force", force);
                 call.send().await.map_err(|failure| of_last_key(id, failure))?;
                 eprint_line(&format!("key {id} revoked"));
             }
@@ -153,28 +153,28 @@ async fn create(args: CreateArgs, client: &ApiClient) -> Result<(), CommandFailu
 }
 
 /// The failure of revoking the last admin key, with the flag that would revoke it.
-fn of_last_key(id: Uuid, failure: CommandFailure) -> CommandFailure {
+fn of_last_key(id: Uuid, failure: ClientFailure) -> CommandFailure {
     match failure {
-        CommandFailure::Refused(refusal) if refusal.code() == "last_admin_key" => CommandFailure::Failed(format!(
+        ClientFailure::Refused(refusal) if refusal.code() == "last_admin_key" => CommandFailure::Failed(format!(
             "the key {id} is the last valid admin key that reaches all resource groups; make another one first with \
              `keys create --role admin`, or repeat with --force"
         )),
-        other => other,
+        other => other.into(),
     }
 }
 
 /// The UUID of the user that a name or UUID stands for; `None` if the server knows no such user. Only the server can
 /// decide this, because a name may look like a UUID.
-async fn known_user(client: &ApiClient, text: &str) -> Result<Option<Value>, CommandFailure> {
+async fn known_user(client: &ApiClient, text: &str) -> Result<Option<Value>, ClientFailure> {
     match client.get(["users", text]).send().await {
-        Err(CommandFailure::Refused(refusal)) if refusal.code() == "unknown_user" => Ok(None),
+        Err(ClientFailure::Refused(refusal)) if refusal.code() == "unknown_user" => Ok(None),
         found => Ok(Some(found?.json::<Value>().await?["user_uuid"].take())),
     }
 }
 
 /// Assigns faults of a new key to the flags that they are about.
-fn of_flags(failure: CommandFailure) -> CommandFailure {
-    failure.at(|pointer| match pointer {
+fn of_flags(failure: ClientFailure) -> CommandFailure {
+    CommandFailure::from(failure).at(|pointer| match pointer {
         "/expires_at" => Some("--expires"),
         "/user_uuid" | "/user" | "/uuid" => Some("--user"),
         "/label" => Some("--label"),

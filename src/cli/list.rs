@@ -169,5 +169,5 @@ impl EndpointList {
 }
 
 fn read_page(bytes: &[u8]) -> Result<EndpointPage<'_>, CommandFailure> {
-    serde_json::from_slice(bytes).map_err(|_| no_json())
+    Ok(serde_json::from_slice(bytes).map_err(|_| no_json())?)
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
 
-use super::client::ApiClient;
+use super::client::{ApiClient, open_client};
 use super::command::CommandArgs;
 use super::failure::{CommandFailure, CommandOutcome, eprint_line};
 use super::list::EndpointList;
@@ -62,7 +62,7 @@ const CSV_COLUMNS: &[&str] =
 
 impl CommandArgs for LogArgs {
     async fn run(self, config: Config) -> CommandOutcome {
-        let client = ApiClient::of(&config).await?;
+        let client = open_client(&config).await?;
         if let Some(LogCommand::Undo { id, reason }) = self.command {
             return undo(&client, id, reason).await;
         }
@@ -90,7 +90,8 @@ fn with_target_name(mut entry: Value) -> Value {
 
 async fn undo(client: &ApiClient, id: i64, reason: Option<String>) -> CommandOutcome {
     let call = client.post(["audit-log", &id.to_string(), "undo"]).json(&json!({"reason": reason}))?;
-    let answer: Value = call.send().await.map_err(CommandFailure::without_places)?.json().await?;
+    let answer: Value =
+        call.send().await.map_err(|failure| CommandFailure::from(failure).without_places())?.json().await?;
     eprint_line(&format!("change {id} is undone; that is the change {}", answer["audit_id"]));
     warn(&answer);
     Ok(ExitCode::SUCCESS)

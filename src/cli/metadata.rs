@@ -6,7 +6,7 @@ use clap::Parser;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::client::{ApiClient, no_json};
+use super::client::{no_json, open_client};
 use super::command::CommandArgs;
 use super::failure::CommandOutcome;
 use super::output::{OutputArgs, OutputFormat, print_bytes, print_list};
@@ -62,7 +62,7 @@ const COLUMNS: &[&str] = &["option", "values", "default", "unit", "summary"];
 
 impl CommandArgs for MetadataArgs {
     async fn run(self, config: Config) -> CommandOutcome {
-        let bytes = ApiClient::of(&config).await?.get(["metadata"]).bytes().await?;
+        let bytes = open_client(&config).await?.get(["metadata"]).bytes().await?;
         if self.output.output == OutputFormat::Json {
             print_bytes(&bytes)?;
         } else {

@@ -45,7 +45,6 @@ mod projects;
 mod queues;
 mod rank;
 mod reclaim;
-mod refusal;
 pub mod refusals;
 mod replay;
 mod running_server;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use serde_json::Value;
 
-use super::client::ApiClient;
+use super::client::open_client;
 use super::command::CommandArgs;
 use super::failure::CommandOutcome;
 use super::output::{OutputArgs, OutputFormat, print, print_bytes, print_list};
@@ -38,7 +38,7 @@ const AGENT_COLUMNS: &[&str] = &["name", "held", "free", "share", "running", "sc
 
 impl CommandArgs for OccupancyArgs {
     async fn run(self, config: Config) -> CommandOutcome {
-        let client = ApiClient::of(&config).await?;
+        let client = open_client(&config).await?;
         let by = self.by.to_possible_value().map(|value| value.get_name().to_owned());
         let bytes = client.get(["resource-groups", &self.group, "occupancy"]).maybe("by", by).bytes().await?;
         if self.output.output == OutputFormat::Json {

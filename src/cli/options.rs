@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::{Map, Value, json};
 
-use super::client::ApiClient;
+use super::client::{ApiClient, open_client};
 use super::command::CommandArgs;
 use super::failure::{CommandFailure, CommandOutcome, eprint_line};
 use super::open::{input_name, read_input};
@@ -73,7 +73,7 @@ const SCHEDULER: &str = "scheduler";
 impl CommandArgs for OptionsArgs {
     async fn run(self, config: Config) -> CommandOutcome {
         match self.command {
-            OptionsCommand::Get { group, output } => get(&group, output, &ApiClient::of(&config).await?).await?,
+            OptionsCommand::Get { group, output } => get(&group, output, &open_client(&config).await?).await?,
             OptionsCommand::Set(args) => set(args, &config).await?,
         }
         Ok(ExitCode::SUCCESS)
@@ -107,7 +107,7 @@ async fn set(args: SetArgs, config: &Config) -> Result<(), CommandFailure> {
     if let Some(reason) = args.reason {
         body["reason"] = json!(reason);
     }
-    let client = ApiClient::of(config).await?;
+    let client = open_client(config).await?;
     let located = |failure: CommandFailure| match &args.file {
         Some(file) => failure.in_input(&input_name(file)),
         None => failure.without_places(),
@@ -119,7 +119,7 @@ async fn set(args: SetArgs, config: &Config) -> Result<(), CommandFailure> {
         return simulation_answer::write_answer(&answer, args.output);
     }
     let call = client.patch(["resource-groups", &args.group, "scheduler-options"]).json(&body)?;
-    let answer = call.send().await.map_err(located)?;
+    let answer = call.send().await.map_err(|failure| located(failure.into()))?;
     warn(&answer.json().await?);
     eprint_line(&format!("options of {} set", args.group));
     Ok(())

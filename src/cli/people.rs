@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use super::client::{ApiClient, EndpointCall};
+use super::client::{ApiClient, EndpointCall, open_client};
 use super::failure::{CommandFailure, CommandOutcome, eprint_line};
 use super::list::EndpointList;
 use super::output::{OutputArgs, print_object, warn};
@@ -90,7 +90,7 @@ impl EntityCommands {
         command: PeopleCommand<F, C>,
         config: &Config,
     ) -> CommandOutcome {
-        let client = ApiClient::of(config).await?;
+        let client = open_client(config).await?;
         match command {
             PeopleCommand::List { archived, search, filter, output } => {
                 let call = client.get([self.path]).flag("archived", archived).maybe("search", search);
@@ -122,7 +122,12 @@ impl EntityCommands {
         reason: Option<String>,
     ) -> Result<bool, CommandFailure> {
         body.extend(reason.map(|reason| ("reason".to_owned(), json!(reason))));
-        let answer = client.put([self.path, name]).json(&body)?.send().await.map_err(CommandFailure::without_places)?;
+        let answer = client
+            .put([self.path, name])
+            .json(&body)?
+            .send()
+            .await
+            .map_err(|failure| CommandFailure::from(failure).without_places())?;
         let is_new = answer.is_new();
         warn(&answer.json().await?);
         Ok(is_new)

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use super::client::{ApiClient, JSON_MEDIA_TYPE};
+use super::client::{JSON_MEDIA_TYPE, open_client};
 use super::command::CommandArgs;
-use super::failure::CommandOutcome;
+use super::failure::{CommandFailure, CommandOutcome};
 use super::open::{input_name, read_input};
 use super::output::{OutputArgs, OutputFormat, print_answer};
 use super::reclaim;
@@ -28,9 +28,10 @@ pub struct PlanArgs {
 impl CommandArgs for PlanArgs {
     async fn run(self, config: Config) -> CommandOutcome {
         let body = read_input(&self.file)?;
-        let client = ApiClient::of(&config).await?;
+        let client = open_client(&config).await?;
         let call = client.post(["resource-groups", &self.group, "reclaim-plans"]).body(JSON_MEDIA_TYPE, body);
-        let answer = call.send().await.map_err(|failure| failure.in_input(&input_name(&self.file)))?;
+        let answer =
+            call.send().await.map_err(|failure| CommandFailure::from(failure).in_input(&input_name(&self.file)))?;
         match self.output.output {
             OutputFormat::Json => print_answer(answer).await?,
             format => reclaim::write_plan(&answer.json().await?, format)?,

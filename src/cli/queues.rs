@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use super::client::ApiClient;
+use super::client::open_client;
 use super::command::CommandArgs;
 use super::failure::CommandOutcome;
 use super::list::EndpointList;
@@ -26,7 +26,7 @@ const COLUMNS: &[&str] =
 
 impl CommandArgs for QueuesArgs {
     async fn run(self, config: Config) -> CommandOutcome {
-        let client = ApiClient::of(&config).await?;
+        let client = open_client(&config).await?;
         let call = client.get(["resource-groups", &self.group, "queues"]);
         EndpointList::of(call, None).print(self.output.output, COLUMNS).await?;
         Ok(ExitCode::SUCCESS)

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::{Value, json};
 
-use super::client::ApiClient;
+use super::client::open_client;
 use super::command::CommandArgs;
 use super::failure::CommandOutcome;
 use super::list::EndpointList;
@@ -108,7 +108,7 @@ const DOMAIN_COLUMNS: TierColumns = TierColumns {
 
 impl CommandArgs for RankArgs {
     async fn run(self, config: Config) -> CommandOutcome {
-        let client = ApiClient::of(&config).await?;
+        let client = open_client(&config).await?;
         let group = ["resource-groups", self.group.as_str()];
         warn(&client.get(group).send().await?.json().await?);
         let (tier, is_whole) = match (self.domains, self.projects) {

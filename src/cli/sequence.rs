@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::client::{ApiClient, JSON_MEDIA_TYPE};
+use super::client::{JSON_MEDIA_TYPE, open_client};
 use super::command::CommandArgs;
 use super::connectors::{agreement_text, owner_rows};
 use super::failure::{CommandFailure, CommandOutcome};
@@ -66,9 +66,9 @@ impl CommandArgs for SequenceArgs {
         if let Some(file) = self.current_order.as_deref() {
             body = with_value(body, "current_order", &read_order(file)?)?;
         }
-        let client = ApiClient::of(&config).await?;
+        let client = open_client(&config).await?;
         let call = client.post(["resource-groups", &self.group, "sequence"]).body(JSON_MEDIA_TYPE, body);
-        let answer = call.send().await.map_err(|failure| failure.in_input(&name))?;
+        let answer = call.send().await.map_err(|failure| CommandFailure::from(failure).in_input(&name))?;
         match self.output.output {
             OutputFormat::Json => {
                 let bytes = answer.bytes().await?;

@@ -34,7 +34,7 @@ const ORDER_COLUMNS: &[&str] = &["position_before", "position_after", "workload_
 
 /// Requests the effects of `changes` in the group.
 pub async fn request_effects(client: &ApiClient, group: &str, changes: &Value) -> Result<Bytes, CommandFailure> {
-    client.post(["resource-groups", group, "fair-share-simulations"]).json(changes)?.bytes().await
+    Ok(client.post(["resource-groups", group, "fair-share-simulations"]).json(changes)?.bytes().await?)
 }
 
 /// Writes an answer unchanged, or as rows of all tiers, and on standard error a sentence about it.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use super::client::ApiClient;
+use super::client::open_client;
 use super::command::CommandArgs;
 use super::failure::CommandOutcome;
 use super::output::{OutputArgs, print_object};
@@ -20,7 +20,7 @@ pub struct WhoAmIArgs {
 
 impl CommandArgs for WhoAmIArgs {
     async fn run(self, config: Config) -> CommandOutcome {
-        let answer = ApiClient::of(&config).await?.get(["whoami"]).send().await?;
+        let answer = open_client(&config).await?.get(["whoami"]).send().await?;
         print_object(answer, self.output.output).await?;
         Ok(ExitCode::SUCCESS)
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use serde_json::{Value, json};
 
-use super::client::{ApiClient, JSON_MEDIA_TYPE};
+use super::client::{ApiClient, JSON_MEDIA_TYPE, open_client};
 use super::command::CommandArgs;
 use super::failure::{CommandFailure, CommandOutcome};
 use super::forecast_text::show_forecast;
@@ -151,7 +151,7 @@ const CSV: &[&str] = &[
 
 impl CommandArgs for WorkloadsArgs {
     async fn run(self, config: Config) -> CommandOutcome {
-        let client = ApiClient::of(&config).await?;
+        let client = open_client(&config).await?;
         match self.command {
             WorkloadsCommand::List(args) => list(*args, &client).await?,
             WorkloadsCommand::WhatIf(args) => show_what_if(*args, &client).await?,

@@ -7,10 +7,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::scalars::JsonString;
+use crate::api::agents::MAX_AGENTS;
 use crate::domain::placement_rules::{Labels, MAX_TAINTS, Taint};
 use crate::domain::reading::at_most;
 use crate::domain::slots::{SlotAmounts, resource_slots};
-use crate::service::agents::{AgentSpec, MAX_AGENTS, collect_specs};
+use crate::service::agents::{AgentSpec, collect_specs};
 use crate::service::input::json;
 use crate::service::{Error, Fault, RequestFaults, Result};
 

@@ -7,10 +7,8 @@ use axum::body::Body;
 use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Response, StatusCode};
 use axum::response::IntoResponse;
-use serde::Serialize;
-use utoipa::ToSchema;
 
-use crate::domain::time::Timestamp;
+pub use crate::api::problem::ProblemView;
 use crate::service::input::error::PresentState;
 use crate::service::{Error, Fault};
 
@@ -30,59 +28,6 @@ pub struct Problem {
 }
 
 pub type Result<T> = std::result::Result<T, Problem>;
-
-/// A refusal, in the form of RFC 9457.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Problem, example = json!({
-    "type": "urn:fairshared:problem:invalid_weight",
-    "title": "Unprocessable Entity",
-    "status": 422,
-    "detail": "`weight` must be above 0; a weight is above 0, at most 999999.9999, with at most 4 decimals",
-    "code": "invalid_weight",
-    "request_id": "0198f9d0-6c5c-7d7e-9c35-0d6a7c4f2b11",
-    "errors": [{
-        "pointer": "/items/0/weight",
-        "code": "invalid_weight",
-        "detail": "`weight` must be above 0; a weight is above 0, at most 999999.9999, with at most 4 decimals"
-    }]
-}))]
-pub struct ProblemView<'a> {
-    /// A URI that names the kind of problem.
-    #[serde(rename = "type")]
-    kind: String,
-    /// The status in words.
-    title: &'a str,
-    status: u16,
-    /// A sentence about the fault.
-    detail: &'a str,
-    /// The stable name of the error, the same in REST and GraphQL.
-    code: &'a str,
-    /// The request as the log and the audit log know it.
-    request_id: &'a str,
-    /// Every fault found in the request.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    errors: Vec<Fault>,
-    /// The number of things that a removal or a snapshot would destroy or end, by kind, if it has to be confirmed.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    #[schema(value_type = BTreeMap<String, u64>, required = false)]
-    counts: BTreeMap<&'static str, u64>,
-    /// The configuration as it is, where the request named another revision.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    config_revision: Option<String>,
-    /// The change in the audit log that stands against the request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    audit_id: Option<i64>,
-    /// The author of that change.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    actor: Option<String>,
-    /// When that was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = String, format = DateTime, required = false)]
-    at: Option<Timestamp>,
-}
 
 /// The seconds after which a refused request may be sent again.
 const RETRY_AFTER: &str = "1";

@@ -36,9 +36,6 @@ impl AgentSpec {
     }
 }
 
-/// The largest number of agents in one request.
-pub const MAX_AGENTS: usize = 50_000;
-
 /// The agents of one request by id. Faults point to `/agents/N/agent_id`.
 pub fn collect_specs(agents: impl IntoIterator<Item = (String, AgentSpec)>) -> Result<BTreeMap<String, AgentSpec>> {
     let (mut specs, mut faults) = (BTreeMap::new(), RequestFaults::default());

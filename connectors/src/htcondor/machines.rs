@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use api::agents::AgentReport;
 use domain::decimal::Amount;
 use domain::time::MICROS_PER_MINUTE;
 
@@ -9,7 +10,6 @@ use super::class_ads::ClassAd;
 use super::programs::STATUS;
 use super::resources::ResourceMapping;
 use crate::fault::RoundFault;
-use crate::server::AgentReport;
 use crate::slot_amounts::{add_amounts, amount_texts};
 
 /// The attributes that are read of each slot, besides the amounts of its resources.

@@ -23,7 +23,9 @@ pub mod users;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use api::agents::AgentReport;
 use api::people_tree::PeopleTree;
+use api::sequence::ServerOrder;
 use domain::clock::Clock;
 use domain::time::{MICROS_PER_SECOND, Timestamp};
 
@@ -45,7 +47,6 @@ use super::fault::RoundFault;
 use super::report_spool::SpooledReports;
 use super::scheduler::{KernelReading, SchedulerConnector, ValueWrite, WriteAim, WritePlan, WriteResult};
 use super::scheduler_run::RunWriter;
-use super::server::{AgentReport, ServerOrder};
 use super::state_file::ConnectorState;
 use super::write_turns::write_turns;
 

@@ -23,7 +23,9 @@ pub mod setup;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use api::agents::AgentReport;
 use api::people_tree::PeopleTree;
+use api::sequence::{ServerOrder, WorkloadPlace};
 use domain::clock::Clock;
 use domain::time::Timestamp;
 
@@ -43,7 +45,6 @@ use super::outcome::WriteMode;
 use super::report_spool::SpooledReports;
 use super::scheduler::{KernelReading, SchedulerConnector, ValueWrite, WriteAim, WritePlan, WriteResult};
 use super::scheduler_run::RunWriter;
-use super::server::{AgentReport, ServerOrder};
 use super::state_file::ConnectorState;
 use super::write_turns::write_turns;
 
@@ -157,7 +158,7 @@ impl KueueConnector {
 
     /// The boosts that follow an order, in the order of the front first.
     fn wanted_boosts(&self, queue: &KueueQueue, order: &ServerOrder) -> Vec<(String, i64)> {
-        let item = |item: &super::server::WorkloadPlace| {
+        let item = |item: &WorkloadPlace| {
             let shown = queue.shown.get(&item.workload_id).filter(|shown| shown.takes_values)?;
             Some(BoostedWorkload {
                 key: item.workload_id.clone(),

@@ -1,10 +1,10 @@
 //! The nodes of the cluster as agents: those that a `ResourceFlavor` of Kueue names.
 
+use api::agents::AgentReport;
 use domain::names::check_name;
 
 use super::amounts::QuantityMapping;
 use super::objects::{ClusterNode, ResourceFlavor};
-use crate::server::AgentReport;
 use crate::slot_amounts::amount_texts;
 
 /// The effects of taints that keep new pods away.

@@ -22,8 +22,10 @@ pub mod unindexed_jobs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use api::agents::AgentReport;
 use api::input_warning::list_names;
 use api::people_tree::PeopleTree;
+use api::sequence::{ServerOrder, WorkloadPlace};
 use domain::clock::Clock;
 use domain::time::Timestamp;
 
@@ -45,7 +47,6 @@ use super::order_values::{OrderedJob, order_values, rank_value};
 use super::outcome::WriteMode;
 use super::report_spool::SpooledReports;
 use super::scheduler::{KernelReading, SchedulerConnector, ValueWrite, WriteAim, WritePlan, WriteResult};
-use super::server::{AgentReport, ServerOrder};
 use super::state_file::ConnectorState;
 
 /// The most names that a message lists.
@@ -170,7 +171,7 @@ impl SlurmConnector {
         let now = self.clock.steady();
         let is_left_out = |id: &u64| self.unindexed.is_left_out(&id.to_string(), now);
         let eligible: BTreeSet<u64> = queue.eligible_ids.iter().copied().filter(|id| !is_left_out(id)).collect();
-        let place = |item: &super::server::WorkloadPlace| {
+        let place = |item: &WorkloadPlace| {
             let id = item.workload_id.parse().ok().filter(|id| eligible.contains(id))?;
             Some((queue.shown.get(&id)?, item.rank))
         };

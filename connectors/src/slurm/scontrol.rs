@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use api::agents::AgentReport;
+
 use super::tres::{SlotMapping, read_amounts};
 use crate::fault::RoundFault;
 use crate::scheduler::ValueWrite;
-use crate::server::AgentReport;
 
 pub const PROGRAM: &str = "scontrol";
 pub const CONFIG_ARGS: [&str; 2] = ["show", "config"];

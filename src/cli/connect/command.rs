@@ -8,15 +8,15 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::json;
 
-use super::api_server::ApiServer;
 use super::monitor_server::serve_monitor;
 use super::outcome_log::OutcomeLog;
 use super::{ConnectFlags, ConnectOutput, EXIT_LOCKED, exit_code};
-use crate::cli::client::{ApiClient, system_user};
+use crate::cli::client::{open_client, system_user};
 use crate::cli::failure::{CommandFailure, CommandOutcome, eprint_line};
 use crate::cli::output::{OutputFormat, print, print_json, print_list};
 use crate::cli::running_server::StopSignals;
 use crate::config::Config;
+use crate::connectors::api_server::ApiServer;
 use crate::connectors::common_settings::CommonSettings;
 use crate::connectors::connector_monitor::ConnectorMonitor;
 use crate::connectors::fault::RoundFault;
@@ -121,7 +121,7 @@ fn failed_start(settings: &impl SchedulerSettings, fault: RoundFault) -> RoundOu
 }
 
 async fn api_server(config: &Config) -> Result<ApiServer, CommandFailure> {
-    Ok(ApiServer::new(ApiClient::of(config).await?))
+    Ok(ApiServer::new(open_client(config).await?))
 }
 
 /// The runner of rounds, or the reason why the scheduler does not say which cluster it is.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::api_server::ApiServer;
 use super::command::{SchedulerSettings, print_resources, print_table};
 use super::run_conversion::check_slots;
 use super::run_lines::write_run;
 use crate::cli::failure::CommandFailure;
 use crate::config::Config;
+use crate::connectors::api_server::ApiServer;
 use crate::connectors::common_settings::CommonSettings;
 use crate::connectors::fault::RoundFault;
 use crate::connectors::kueue::KueueConnector;

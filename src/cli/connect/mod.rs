@@ -1,6 +1,5 @@
 //! `fairshared connect`: stands beside a real scheduler, reports what runs there, and gives it the order.
 
-pub mod api_server;
 mod command;
 mod htcondor;
 mod kueue;

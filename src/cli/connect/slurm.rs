@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::api_server::ApiServer;
 use super::command::{SchedulerSettings, print_table};
 use super::run_conversion::{check_slots, convert_runs};
 use crate::cli::failure::CommandFailure;
 use crate::config::Config;
+use crate::connectors::api_server::ApiServer;
 use crate::connectors::common_settings::CommonSettings;
 use crate::connectors::fault::RoundFault;
 use crate::connectors::round::RoundSettings;

@@ -9,6 +9,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::groups::GROUPS;
 use super::people::{PEOPLE, PROJECTS};
 use super::random::SeededRandom;
+use crate::api::sequence::PendingWorkload;
 use crate::domain::changes::SuspensionChanges;
 use crate::domain::identity;
 use crate::domain::kernel::{KernelPhase, KernelReport, KernelTraits};
@@ -18,7 +19,7 @@ use crate::domain::time::Timestamp;
 use crate::service::ingest::incoming::{IncomingReport, OwnerNames};
 use crate::service::input::page::PageWindow;
 use crate::service::kernels::KernelFilter;
-use crate::service::sequence::{PendingWorkload, SequenceInput};
+use crate::service::sequence::SequenceInput;
 use crate::service::{Caller, Result, Service};
 
 /// The interval of changes in each group.

@@ -1,7 +1,6 @@
 //! The check `address`: the server or the database answers.
 
-use crate::cli::client::ApiClient;
-use crate::cli::failure::CommandFailure;
+use crate::cli::client::{ApiClient, ClientFailure};
 use crate::cli::open::without_secrets;
 use crate::config::Config;
 use crate::service::doctor::CheckOutcome;
@@ -13,7 +12,7 @@ pub async fn examine_server(client: &ApiClient, config: &Config) -> Result<Check
     let server = config.server.as_ref().map(ToString::to_string).unwrap_or_default();
     match client.get(["healthz"]).send().await {
         Ok(_) => Ok(CheckOutcome::ok(format!("{server} answers"))),
-        Err(CommandFailure::Refused(refusal)) => Err(CheckOutcome::fault(
+        Err(ClientFailure::Refused(refusal)) => Err(CheckOutcome::fault(
             refusal.to_string(),
             "ask again later; the log of the server says why it does not serve",
         )),

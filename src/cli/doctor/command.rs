@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{address, database, key, skew};
-use crate::cli::client::ApiClient;
+use crate::cli::client::{ApiClient, ClientFailure, open_client};
 use crate::cli::command::CommandArgs;
 use crate::cli::failure::{CommandFailure, CommandOutcome, EXIT_FAULT_FOUND};
 use crate::cli::output::{OutputArgs, print_list};
@@ -44,7 +44,7 @@ struct ServerChecks {
 
 /// The checks of a server. Each depends on the success of the one before.
 async fn examine_server(config: &Config) -> Result<Vec<Value>, CommandFailure> {
-    let client = ApiClient::of(config).await?;
+    let client = open_client(config).await?;
     let mut rows = Vec::new();
     let reached = address::examine_server(&client, config).await;
     let is_reached = reached.is_ok();
@@ -58,7 +58,7 @@ async fn examine_server(config: &Config) -> Result<Vec<Value>, CommandFailure> {
 
 /// The checks of a local database, without a server.
 async fn examine_database(config: &Config) -> Vec<Value> {
-    let answer = match ApiClient::of(config).await {
+    let answer = match open_client(config).await {
         Ok(client) => ask(&client).await,
         Err(failure) => Err(failure.to_string()),
     };
@@ -83,7 +83,7 @@ const NOT_REACHED: &str = "the server is not reached";
 /// The answer of the service, or the reason why there is none.
 async fn ask(client: &ApiClient) -> Result<ServerChecks, String> {
     let asked = async { client.get(["doctor"]).send().await?.json().await };
-    asked.await.map_err(|failure: CommandFailure| failure.to_string())
+    asked.await.map_err(|failure: ClientFailure| failure.to_string())
 }
 
 /// Adds the rows of an answer, or for each of its checks the reason why it was not made.

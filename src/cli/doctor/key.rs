@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use crate::cli::client::ApiClient;
-use crate::cli::failure::CommandFailure;
+use crate::cli::client::{ApiClient, ClientFailure};
 use crate::config::Config;
 use crate::domain::time::{MICROS_PER_DAY, Timestamp};
 use crate::service::doctor::CheckOutcome;
@@ -25,7 +24,7 @@ pub async fn examine(client: &ApiClient, config: &Config) -> CheckOutcome {
     let asked = async { client.get(["whoami"]).send().await?.json::<Value>().await };
     match asked.await {
         Ok(key) => describe(&key, SystemClock.now()),
-        Err(CommandFailure::Refused(refusal)) => CheckOutcome::fault(refusal.to_string(), NEW_KEY),
+        Err(ClientFailure::Refused(refusal)) => CheckOutcome::fault(refusal.to_string(), NEW_KEY),
         Err(failure) => CheckOutcome::fault(failure.to_string(), "see the check `address`"),
     }
 }

@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::domain_map::DomainMap;
 use super::earlier_rows::EarlierRows;
-use crate::cli::client::ApiClient;
+use crate::api::agents::MAX_AGENTS;
+use crate::cli::client::{ApiClient, ClientFailure};
 use crate::cli::failure::CommandFailure;
 use crate::cli::list::EndpointList;
 use crate::domain::ids::{KernelId, ProjectId, SessionId};
@@ -16,7 +17,6 @@ use crate::domain::slots::SlotAmounts;
 use crate::domain::time::{Day, Timestamp};
 use crate::rest::capacity_days::view::{CapacityDay, MAX_DAYS};
 use crate::rest::kernels::lookup::MAX_IDS;
-use crate::service::agents::MAX_AGENTS;
 
 type Result<T> = std::result::Result<T, CommandFailure>;
 
@@ -195,7 +195,7 @@ impl ImportApi {
     /// Reports the kernels of `lines`, one on each line.
     pub async fn report(&self, group: &str, lines: Vec<u8>) -> Result<ReportResult> {
         let call = self.0.post(["resource-groups", group, "kernels"]).with("moves_projects", true);
-        call.body("application/x-ndjson", lines).send().await?.json().await
+        Ok(call.body("application/x-ndjson", lines).send().await?.json().await?)
     }
 
     /// Reports the kernels of `rows`.
@@ -257,7 +257,8 @@ impl ImportApi {
     /// Puts a project into a domain. Reports may move it again.
     pub async fn place_project(&self, project: &ProjectRow, domain: &str) -> Result<()> {
         let body = json!({"domain_name": domain, "domain_pinned": false, "reason": "the domain map of an import"});
-        self.0.put(["projects", &project.id.to_string()]).json(&body)?.send().await.map(|_| ())
+        self.0.put(["projects", &project.id.to_string()]).json(&body)?.send().await?;
+        Ok(())
     }
 
     /// The names of the histories of the group.
@@ -274,11 +275,12 @@ impl ImportApi {
 
     /// Adds rows to a history.
     pub async fn put_history(&self, group: &str, source: &str, body: &Value) -> Result<HistoryResult> {
-        self.0.put(["resource-groups", group, "usage-histories", source]).json(body)?.send().await?.json().await
+        Ok(self.0.put(["resource-groups", group, "usage-histories", source]).json(body)?.send().await?.json().await?)
     }
 
     pub async fn delete_history(&self, group: &str, source: &str) -> Result<()> {
-        self.0.delete(["resource-groups", group, "usage-histories", source]).send().await.map(|_| ())
+        self.0.delete(["resource-groups", group, "usage-histories", source]).send().await?;
+        Ok(())
     }
 
     /// Records the usage of the group. Returns the number of new slices; `None` if a run was in progress, so that the
@@ -286,7 +288,7 @@ impl ImportApi {
     pub async fn aggregate(&self, group: &str) -> Result<Option<u64>> {
         let call = self.0.post(["jobs", "aggregate", "run"]).json(&json!({"resource_group": group}))?;
         let runs: Value = match call.send().await {
-            Err(CommandFailure::Refused(refusal)) if ["job_running", "job_waiting"].contains(&refusal.code()) => {
+            Err(ClientFailure::Refused(refusal)) if ["job_running", "job_waiting"].contains(&refusal.code()) => {
                 return Ok(None);
             }
             runs => runs?.json().await?,

@@ -26,12 +26,12 @@ use super::rebase::{TimeShift, survey_trace};
 use super::report::{ImportReport, TimeRebase};
 use super::source::{LineSource, ReadProgress};
 use super::{FORMATS, ImportError, MemoryUnit, SlotChoices, TraceOptions, TraceReader};
-use crate::cli::client::ApiClient;
+use crate::api::people_tree::TreeAnswer;
+use crate::cli::client::{ApiClient, open_new_client};
 use crate::cli::command::CommandArgs;
 use crate::cli::failure::{CommandFailure, CommandOutcome, EXIT_FAULT_FOUND, eprint_line};
 use crate::cli::output;
 use crate::config::Config;
-use crate::connectors::server::TreeAnswer;
 use crate::connectors::slurm::people::MappedPeople;
 use crate::domain::decimal::Amount;
 use crate::domain::names::check_name;
@@ -133,7 +133,7 @@ enum ReportForm {
 
 impl CommandArgs for ImportCommandArgs {
     async fn run(self, config: Config) -> CommandOutcome {
-        let client = ApiClient::of_new(&config).await?;
+        let client = open_new_client(&config).await?;
         if let Some(format) = TreeFormat::named(&self.import.format) {
             return import_tree(format, &self, &client).await;
         }

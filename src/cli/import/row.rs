@@ -1,36 +1,8 @@
 //! A job as a line of a report of kernels.
 
-use serde::Serialize;
-
 use super::job::ImportedJob;
-use crate::domain::ids::{KernelId, SessionId};
-use crate::domain::kernel_agents::KernelAgents;
-use crate::domain::slots::SlotAmounts;
-use crate::domain::time::Timestamp;
-
-/// A job as a row of kernels.
-#[derive(Serialize)]
-struct KernelRow<'a> {
-    kernel_id: KernelId,
-    session_id: SessionId,
-    user: &'a str,
-    project: &'a str,
-    domain_name: &'a str,
-    occupied_slots: &'a SlotAmounts,
-    status: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    started_at: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    terminated_at: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent_id: Option<&'a KernelAgents>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    queue: Option<&'a str>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    charge_class: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    priority: Option<i32>,
-}
+use crate::api::kernels::KernelRow;
+use crate::domain::ids::KernelId;
 
 /// Adds the job, which is the kernel `id`, to `lines` as a line of a report.
 pub fn write(job: &ImportedJob, id: KernelId, lines: &mut Vec<u8>) -> serde_json::Result<()> {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use super::client::ApiClient;
+use super::client::open_client;
 use super::command::CommandArgs;
 use super::failure::{CommandFailure, CommandOutcome};
 use super::list::EndpointList;
@@ -67,7 +67,7 @@ impl CommandArgs for UsageArgs {
         let [group] = &self.groups[..] else {
             return Err(CommandFailure::Unusable("records are of one resource group; several go with --by".to_owned()));
         };
-        let call = ApiClient::of(&config).await?.get(["resource-groups", group, "usage-records"]);
+        let call = open_client(&config).await?.get(["resource-groups", group, "usage-records"]);
         let call = call.maybe("from", self.from).maybe("to", self.to);
         let call = call.maybe("user", self.user).maybe("project", self.project).maybe("domain", self.domain);
         EndpointList::of(call, self.limit).print(self.output.output, COLUMNS).await?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::UsageArgs;
-use crate::cli::client::{ApiClient, EndpointCall};
+use crate::cli::client::{EndpointCall, open_client};
 use crate::cli::failure::CommandFailure;
 use crate::cli::list::EndpointList;
 use crate::cli::output::{OutputFormat, percent_text, print_list};
@@ -125,7 +125,7 @@ async fn call(usage: UsageArgs, config: &Config) -> Result<EndpointCall, Command
         }
         None => (usage.from, usage.to),
     };
-    let client = ApiClient::of(config).await?;
+    let client = open_client(config).await?;
     let call = match &usage.groups[..] {
         [group] => client.get(["resource-groups", group, "usage-report"]),
         groups => groups.iter().fold(client.get(["usage-report"]), |call, group| call.with("group", group)),

@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use super::ask::{confirm, is_terminal};
-use super::client::{ApiClient, no_json};
+use super::client::{ApiClient, no_json, open_client};
 use super::command::CommandArgs;
 use super::failure::{CommandFailure, CommandOutcome, EXIT_FAULT_FOUND, eprint_line};
 use super::list::EndpointList;
@@ -112,7 +112,7 @@ enum GetFormat {
 impl CommandArgs for WeightsArgs {
     async fn run(self, config: Config) -> CommandOutcome {
         match self.command {
-            WeightsCommand::Get { group, output } => get(&group, output, &ApiClient::of(&config).await?).await?,
+            WeightsCommand::Get { group, output } => get(&group, output, &open_client(&config).await?).await?,
             WeightsCommand::Set(args) => set(args, &config).await?,
             WeightsCommand::Apply { file, dry_run, yes, reason } => {
                 apply(&WeightsFile::read(file, &config).await?, dry_run, yes, reason).await?;
@@ -181,9 +181,10 @@ async fn set(args: SetArgs, config: &Config) -> Result<(), CommandFailure> {
         Tier::Project => document.projects.0.push((args.name, weight)),
         Tier::User => document.users.push(UserEntry { user: args.name, project: args.project, weight }),
     }
-    let client = ApiClient::of(config).await?;
+    let client = open_client(config).await?;
     let call = client.put(["resource-groups", &args.group, "configuration"]).maybe("reason", args.reason);
-    let answer = call.json(&document)?.send().await.map_err(CommandFailure::without_places)?;
+    let answer =
+        call.json(&document)?.send().await.map_err(|failure| CommandFailure::from(failure).without_places())?;
     write_count(&answer.json().await?, "");
     Ok(())
 }
@@ -216,7 +217,7 @@ impl WeightsFile {
                 "name the resource group, here or in the file as resource_group".to_owned(),
             )),
         }?;
-        Ok(Self { args, group, document, client: ApiClient::of(config).await? })
+        Ok(Self { args, group, document, client: open_client(config).await? })
     }
 
     /// The changes that the file makes, or would make.
@@ -224,7 +225,7 @@ impl WeightsFile {
         let call = self.client.put(["resource-groups", &self.group, "configuration"]);
         let call = call.flag("prune", self.args.prune).flag("dry_run", dry_run).maybe("reason", reason);
         let sent = call.json(&self.document)?.bytes().await;
-        sent.map_err(|failure| failure.in_input(&input_name(&self.args.file)))
+        sent.map_err(|failure| CommandFailure::from(failure).in_input(&input_name(&self.args.file)))
     }
 
     /// Writes the changes that the file makes, or would make, in the requested format.
@@ -242,7 +243,7 @@ impl WeightsFile {
 }
 
 fn read(bytes: &[u8]) -> Result<Value, CommandFailure> {
-    serde_json::from_slice(bytes).map_err(|_| no_json())
+    Ok(serde_json::from_slice(bytes).map_err(|_| no_json())?)
 }
 
 fn items(changed: &Value) -> impl Iterator<Item = &Value> {

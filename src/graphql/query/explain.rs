@@ -3,6 +3,7 @@
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
+use crate::api::sequence::SequenceRequest;
 use crate::domain::options::SequenceMode;
 use crate::domain::tier::Tier;
 use crate::graphql::guard;
@@ -14,7 +15,6 @@ use crate::service::input::json;
 use crate::service::input::page::{MAX_PAGE, check_limit};
 use crate::service::sequence::SequenceInput;
 use crate::service::sequence::pending::ReportedWorkloads;
-use crate::service::sequence::request::SequenceRequest;
 
 #[derive(Default)]
 pub struct ExplainQueries;

@@ -2,11 +2,12 @@
 
 use async_graphql::{ComplexObject, Context, Object, Result, SimpleObject};
 
+use crate::api::connector_round::ConnectorStatus;
+use crate::api::sequence::{OwnerPlaces, SequenceAgreement};
 use crate::graphql::guard;
 use crate::graphql::scalars::{Date, DateTime, JsonString};
-use crate::service::connectors::ConnectorStatus;
 use crate::service::connectors::shadow_report::{ComparedDay, LatestComparison, OwnerDay, ShadowReport};
-use crate::service::sequence::agreement::{ComparedPlace, OwnerPlaces, SequenceAgreement};
+use crate::service::sequence::agreement::ComparedPlace;
 
 /// A connector with its last round.
 pub struct ConnectorNode(pub ConnectorStatus);

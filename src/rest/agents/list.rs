@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::{Extension, Json};
 
-use super::view::AgentView;
+use crate::api::agents::AgentView;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, ListCursor, PageQuery};
 use crate::rest::paths::GroupPath;

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 
-use super::view::{AgentBody, AgentWritten};
+use crate::api::agents::{AgentBody, AgentWritten};
 use crate::rest::extract::{JsonBody, PathParams};
 use crate::rest::paths::{AgentPath, same_as_path};
 use crate::rest::problem::Result;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::{Extension, Json};
 
-use super::view::{AgentsBody, AgentsWritten};
+use super::view::{agent_specs, agent_warnings};
+use crate::api::agents::{AgentsBody, AgentsWritten};
 use crate::rest::extract::{JsonBody, PathParams};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
@@ -23,8 +24,8 @@ pub async fn handle(
     JsonBody(mut body): JsonBody<AgentsBody>,
 ) -> Result<Json<AgentsWritten>> {
     let reason = body.reason.take();
-    let warnings = body.warnings();
-    let specs = body.into_specs()?;
+    let warnings = agent_warnings(&body);
+    let specs = agent_specs(body)?;
     let written = specs.len() as u64;
     service.put_agents(caller, path.rg, specs, reason).await?;
     Ok(Json(AgentsWritten { written, warnings }))

@@ -1,87 +1,17 @@
-//! Agents as REST shows them, and the bodies that create or replace one or many.
+//! Agents of the store as REST shows them, and bodies as the service takes them.
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
+use crate::api::agents::{AgentBody, AgentView, AgentsBody};
 use crate::api::input_warning::InputWarning;
-use crate::domain::defaults::default_true;
-use crate::domain::placement_rules::{Labels, MAX_TAINTS, Taint};
-use crate::domain::reading::{ReadOnly, at_most};
-use crate::domain::slots::{SlotAmounts, resource_slots};
-use crate::domain::time::Timestamp;
 use crate::service::Error;
-use crate::service::agents::{AgentSpec, MAX_AGENTS, StoredAgent, collect_specs, name_warnings};
-
-/// A node.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(example = json!({
-    "agent_id": "node-01", "available_slots": {"cpu": "64", "cuda.device": "8", "mem": "549755813888"}, "alive": true,
-    "schedulable": true, "labels": {"rack": "r7"}, "taints": [], "updated_at": "2026-01-13T10:00:00Z"
-}))]
-pub struct AgentView {
-    pub agent_id: String,
-    #[schema(value_type = BTreeMap<String, String>)]
-    pub available_slots: SlotAmounts,
-    pub alive: bool,
-    pub schedulable: bool,
-    pub labels: Labels,
-    pub taints: Vec<Taint>,
-    #[schema(value_type = String, format = DateTime)]
-    pub updated_at: Timestamp,
-}
+use crate::service::agents::{AgentSpec, StoredAgent, collect_specs, name_warnings};
 
 impl From<StoredAgent> for AgentView {
     fn from(agent: StoredAgent) -> Self {
         let StoredAgent { agent_id, available_slots, alive, schedulable, labels, taints, updated_at } = agent;
         Self { agent_id, available_slots, alive, schedulable, labels, taints, updated_at }
     }
-}
-
-/// A node after its write.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(example = json!({
-    "agent_id": "node-01", "available_slots": {"cpu": "64", "cuda.device": "8", "mem": "549755813888"}, "alive": true,
-    "schedulable": true, "labels": {"rack": "r7"}, "taints": [], "updated_at": "2026-01-13T10:00:00Z"
-}))]
-pub struct AgentWritten {
-    #[serde(flatten)]
-    pub agent: AgentView,
-    /// Likely mistakes; absent where there is nothing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false)]
-    pub warnings: Vec<InputWarning>,
-}
-
-/// The slots that a node offers; `alive` and `schedulable` say if it counts for the group's capacity.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({"available_slots": {"cpu": "64", "cuda.device": "8", "mem": "549755813888"}, "labels": {"rack": "r7"},
-    "taints": [{"key": "gpu", "value": "a100", "effect": "NoSchedule"}]}))]
-pub struct AgentBody {
-    /// Decimals, or quantities of Kubernetes such as `64Gi`.
-    #[serde(deserialize_with = "resource_slots")]
-    #[schema(schema_with = crate::domain::schemas::resource_quantities)]
-    pub available_slots: SlotAmounts,
-    #[serde(default = "default_true")]
-    pub alive: bool,
-    #[serde(default = "default_true")]
-    pub schedulable: bool,
-    #[serde(default)]
-    /// At most 64.
-    pub labels: Labels,
-    /// Workloads that do not tolerate them stay away.
-    #[serde(default, deserialize_with = "at_most::<MAX_TAINTS, _, _>")]
-    #[schema(max_items = 64)]
-    pub taints: Vec<Taint>,
-    /// Why, for the audit log.
-    pub reason: Option<String>,
-    /// The agent of the path, if it is named at all.
-    pub agent_id: Option<String>,
-    #[serde(default)]
-    #[schema(inline)]
-    pub updated_at: ReadOnly,
 }
 
 impl From<AgentBody> for AgentSpec {
@@ -91,47 +21,16 @@ impl From<AgentBody> for AgentSpec {
     }
 }
 
-/// Nodes, each with its `agent_id`.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({
-    "agents": [
-        {"agent_id": "node-01", "available_slots": {"cpu": "64"}},
-        {"agent_id": "node-02", "available_slots": {"cpu": "64"}, "alive": false}
-    ]
-}))]
-pub struct AgentsBody {
-    #[serde(deserialize_with = "at_most::<MAX_AGENTS, _, _>")]
-    #[schema(max_items = 50_000)]
-    pub agents: Vec<AgentBody>,
-    /// Why, for the audit log.
-    pub reason: Option<String>,
+/// Warnings about likely mistakes in the names of the agents.
+pub fn agent_warnings(body: &AgentsBody) -> Vec<InputWarning> {
+    let named = body.agents.iter().enumerate().filter_map(|(at, agent)| Some((at, agent.agent_id.as_deref()?)));
+    name_warnings(named.map(|(at, name)| (format!("/agents/{at}/agent_id"), name)))
 }
 
-impl AgentsBody {
-    /// Warnings about likely mistakes in the names of the agents.
-    pub fn warnings(&self) -> Vec<InputWarning> {
-        let named = self.agents.iter().enumerate().filter_map(|(at, agent)| Some((at, agent.agent_id.as_deref()?)));
-        name_warnings(named.map(|(at, name)| (format!("/agents/{at}/agent_id"), name)))
-    }
-
-    /// The agents by id. The error lists the first faults.
-    pub fn into_specs(self) -> Result<BTreeMap<String, AgentSpec>, Error> {
-        collect_specs(self.agents.into_iter().map(|mut agent| {
-            let id = agent.agent_id.take().unwrap_or_default();
-            (id, agent.into())
-        }))
-    }
-}
-
-/// The result of a write.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(example = json!({"written": 2}))]
-pub struct AgentsWritten {
-    /// Agents that were created or replaced.
-    pub written: u64,
-    /// Likely mistakes; absent where there is nothing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false)]
-    pub warnings: Vec<InputWarning>,
+/// The agents of a body by id. The error lists the first faults.
+pub fn agent_specs(body: AgentsBody) -> Result<BTreeMap<String, AgentSpec>, Error> {
+    collect_specs(body.agents.into_iter().map(|mut agent| {
+        let id = agent.agent_id.take().unwrap_or_default();
+        (id, agent.into())
+    }))
 }

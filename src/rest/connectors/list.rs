@@ -5,10 +5,10 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::{Extension, Json};
 
+use crate::api::connector_round::ConnectorStatus;
 use crate::rest::extract::QueryParams;
 use crate::rest::list::{List, ListCursor, PageQuery};
 use crate::rest::problem::Result;
-use crate::service::connectors::ConnectorStatus;
 use crate::service::input::page::CursorKey;
 use crate::service::{Caller, Service};
 

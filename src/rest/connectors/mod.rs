@@ -3,4 +3,3 @@
 pub mod delete;
 pub mod list;
 pub mod put;
-pub mod view;

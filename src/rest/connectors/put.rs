@@ -6,8 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 
-use super::view::ConnectorWritten;
-use crate::api::connector_round::ConnectorReport;
+use crate::api::connector_round::{ConnectorReport, ConnectorWritten};
 use crate::rest::extract::{JsonBody, PathParams};
 use crate::rest::paths::ConnectorPath;
 use crate::rest::problem::{ProblemView, Result};

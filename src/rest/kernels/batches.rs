@@ -10,8 +10,8 @@ use uuid::Uuid;
 
 use super::rejections::RejectedRows;
 use super::row_counting::RowCounting;
-use super::view::{EarlierKernels, IngestAnswer, IngestWarning};
 use crate::api::input_warning::InputWarning;
+use crate::api::kernels::{EarlierKernels, IngestAnswer, IngestWarning, KernelInput};
 use crate::domain::ids::KernelId;
 use crate::domain::slots::{SlotNameSource, with_slot_name_source};
 use crate::domain::time::Timestamp;
@@ -19,7 +19,7 @@ use crate::rest::extract::{self, JsonError};
 use crate::service::ingest::batch::{IngestResult, ReportDelivery, batch_of};
 use crate::service::ingest::domain_assignment::BatchWarning;
 use crate::service::ingest::earlier::EARLIER_HISTORY;
-use crate::service::ingest::incoming::{IncomingReport, KernelInput, RefusedReport};
+use crate::service::ingest::incoming::{IncomingReport, RefusedReport, check_input};
 use crate::service::ingest::merging::DryRunKernels;
 use crate::service::ingest::mistakes::{ReportMistake, ReportMistakes};
 use crate::service::{Caller, Error, Fault, Result, Service, VisibleGroup};
@@ -173,7 +173,7 @@ impl IngestBatches {
         let input = with_slot_name_source(&self.slot_names, || extract::read::<KernelInput>(bytes))?;
         let id = input.kernel_id;
         self.note_present(place, Some(id));
-        let checked = input.check(&self.service.people(), self.service.trusted_now());
+        let checked = check_input(input, &self.service.people(), self.service.trusted_now());
         match checked {
             Err(faults) => self.reject_early(place, Some(id), faults),
             Ok(incoming) => {

@@ -10,7 +10,7 @@ use utoipa::IntoParams;
 use super::batches::IngestBatches;
 use super::row_counting::RowCounting;
 use super::rows;
-use super::view::{IngestAnswer, KernelsBody};
+use crate::api::kernels::{IngestAnswer, KernelsBody};
 use crate::rest::RequestLimits;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::paths::GroupPath;

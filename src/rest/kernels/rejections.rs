@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use uuid::Uuid;
 
 use super::row_counting::RowCounting;
-use super::view::{IngestAnswer, RejectedItem, RejectedRow};
+use crate::api::kernels::{IngestAnswer, RejectedItem, RejectedRow};
 use crate::service::Fault;
 
 /// The largest number of rejected rows that an answer lists, in all items together.

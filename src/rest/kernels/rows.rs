@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::batches::{IngestBatches, PresentKernels};
 use super::row_counting::RowCounting;
-use super::view::IngestAnswer;
+use crate::api::kernels::IngestAnswer;
 use crate::rest::extract::{ArrayElement, ArrayElements, is_silence, read};
 use crate::service::input::json::{BYTE_ORDER_MARK, without_mark};
 use crate::service::{Error, Result};

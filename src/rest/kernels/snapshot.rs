@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::batches::IngestBatches;
 use super::row_counting::RowCounting;
 use super::rows;
-use super::view::{IngestAnswer, KernelsBody};
+use crate::api::kernels::{IngestAnswer, KernelsBody};
 use crate::domain::time::Timestamp;
 use crate::rest::RequestLimits;
 use crate::rest::extract::{PathParams, QueryParams};

@@ -1,9 +1,8 @@
-//! Kernels and their slices as REST shows them, and the result of an ingest.
+//! Kernels and their slices as REST shows them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -11,8 +10,6 @@ use crate::domain::kernel::{Kernel, KernelReport};
 use crate::domain::placement_rules::{Affinity, Labels, PlacementRules, Toleration};
 use crate::domain::slots::{SlotAmounts, SlotUsages};
 use crate::domain::time::{Day, TimeSpan, Timestamp};
-use crate::service::Fault;
-use crate::service::ingest::incoming::KernelInput;
 use crate::service::kernels::StoredRecord;
 use crate::service::people::PeopleDirectory;
 
@@ -180,153 +177,4 @@ pub struct KernelWithSlices {
     /// The kernel started before this day, and the slices of earlier days were purged; `null`: all of them are here.
     #[schema(value_type = Option<String>, format = Date)]
     pub records_from: Option<Day>,
-}
-
-/// Kernels as an array, or one by itself. A stream of lines (NDJSON, `application/x-ndjson`) holds one such object in each line.
-/// `OpenAPI` 3.1 has no schema for streams, so the document lists JSON alone.
-#[derive(Deserialize, ToSchema)]
-#[serde(untagged)]
-#[schema(example = json!([
-    {
-        "kernel_id": "2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b", "session_id": "8e2f4a6b-1c3d-4e5f-8a9b-0c1d2e3f4a5b",
-        "user_uuid": "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69", "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f",
-        "domain_name": "research", "occupied_slots": {"cpu": "4", "mem": "16Gi", "cuda.device": "1"},
-        "status": "RUNNING", "started_at": "2026-01-13T10:00:00Z"
-    },
-    {
-        "kernel_id": "7c0e1d2f-3a4b-4c5d-8e6f-9a0b1c2d3e4f", "session_id": "1f2e3d4c-5b6a-4798-8a0b-1c2d3e4f5a6b",
-        "user": "bob", "project": "climate", "occupied_slots": {"cpu": 8, "mem_mib": 32000},
-        "status": ["RUNNING", "COMPLETING"], "started_at": 1_768_298_400, "submitted_at": "1768298000"
-    }
-]))]
-pub enum KernelsBody {
-    Many(Vec<KernelInput>),
-    One(Box<KernelInput>),
-}
-
-/// The result of an ingest.
-#[derive(Debug, Default, Serialize, ToSchema)]
-#[schema(example = json!({
-    "accepted": 2, "changed": 2, "rejected": 2, "rejected_codes": {"end_before_start": 2},
-    "errors": [{
-        "index": 1, "kernel_id": "2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b", "count": 2,
-        "errors": [{"pointer": "/terminated_at", "code": "end_before_start", "detail": "`terminated_at` lies before `started_at`"}],
-        "rows": [
-            {"index": 1, "kernel_id": "2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b", "pointer": "/1/terminated_at"},
-            {"index": 3, "kernel_id": "7c0e1d2f-3a4b-4c5d-8e6f-9a0b1c2d3e4f", "pointer": "/3/terminated_at"}
-        ]
-    }],
-    "warnings": [{
-        "code": "unknown_status", "index": 2, "pointer": "/status", "kernels": 1,
-        "detail": "the status \"DANCING\" is not known: it is taken as UNKNOWN, which neither starts nor ends a kernel"
-    }]
-}))]
-pub struct IngestAnswer {
-    /// Kernels taken, also those that said nothing new.
-    pub accepted: u64,
-    /// Kernels that are new or not what they were; 0 in a dry run.
-    pub changed: u64,
-    pub rejected: u64,
-    /// How many rows were rejected for the reason that a code names, of all of them.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    #[schema(value_type = BTreeMap<String, u64>)]
-    pub rejected_codes: BTreeMap<&'static str, u64>,
-    /// The rejected rows, at most 10000. Rows with equal errors are one item.
-    pub errors: Vec<RejectedItem>,
-    /// Warnings about kernels that were taken nevertheless.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<IngestWarning>,
-    /// Kernels that ended before the server keeps usage; left out where there are none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub earlier: Option<EarlierKernels>,
-}
-
-/// Kernels that are taken as day totals: reports count what they used, no share does, and no list has them.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(example = json!({"kernels": 12, "before": "2023-01-10", "source": "earlier-kernels"}))]
-pub struct EarlierKernels {
-    /// How many reports it is about, also of kernels that the history had already.
-    pub kernels: u64,
-    /// The day before which they ended.
-    #[schema(value_type = String, format = Date)]
-    pub before: Day,
-    /// The history that has them.
-    pub source: &'static str,
-}
-
-/// Likely mistakes in reports that were taken all the same.
-#[derive(Debug, Default, Serialize, ToSchema)]
-#[schema(example = json!({
-    "code": "domain_pinned", "project_id": "3c463428-9408-5142-b5df-ec68e15a9e35", "kernels": 12,
-    "detail": "an admin has put the project into the domain \"research\": reports for \"teaching\" count there"
-}))]
-pub struct IngestWarning {
-    /// `domain_pinned`: the project stays in its domain, because an admin has set it, or because groups that the key does not
-    /// reach have the project, too. `slot_not_offered`: no agent of the group has the slot. `agent_range`: the name of the agent
-    /// looks like a range. `unknown_status`: the status is not known, and counts as `UNKNOWN`, or a word of it is left out.
-    /// `expected_seconds_shortened`: it is above a year, and counts as a year. `more_warnings`: others are not listed.
-    pub code: &'static str,
-    pub detail: String,
-    /// The place of the first such report in the array, from 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub index: Option<u64>,
-    /// The line of the first such report in the stream, from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub line: Option<u64>,
-    /// JSON pointer into the report.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub pointer: Option<String>,
-    /// The project, if the warning is about one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub project_id: Option<Uuid>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    pub project_name: Option<Arc<str>>,
-    /// How many reports it is about.
-    pub kernels: u64,
-}
-
-/// Rows with equal errors that were not taken; the others were.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct RejectedItem {
-    /// The place of the first row in the array, from 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub index: Option<u64>,
-    /// The line of the first row in the stream, from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub line: Option<u64>,
-    /// The kernel of the first row.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kernel_id: Option<Uuid>,
-    /// Each with a pointer into the row.
-    pub errors: Vec<Fault>,
-    /// How many rows have these errors; absent: one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub count: Option<u64>,
-    /// The rows with these errors, as far as the answer lists them; absent where there is one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false)]
-    pub rows: Vec<RejectedRow>,
-}
-
-/// One of several rows with equal errors.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(example = json!({"index": 1, "kernel_id": "2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b", "pointer": "/1/terminated_at"}))]
-pub struct RejectedRow {
-    /// Its place in the array, from 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub index: Option<u64>,
-    /// Its line in the stream, from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub line: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kernel_id: Option<Uuid>,
-    /// JSON pointer into the array to the place of the first error; a stream of lines has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub pointer: Option<String>,
 }

@@ -5,6 +5,7 @@ use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
 use crate::api::input_warning::InputWarning;
+use crate::api::sequence::SequenceAgreement;
 use crate::domain::decimal::f64_text;
 use crate::domain::options::SequenceMode;
 use crate::domain::ranking::RankWalk;
@@ -13,7 +14,6 @@ use crate::service::explain::answer::WaitingReason;
 use crate::service::forecasts::answer::ForecastView;
 use crate::service::group::snapshots::rows::UserShare;
 use crate::service::sequence::SequencedWorkloads;
-use crate::service::sequence::agreement::SequenceAgreement;
 use crate::service::workloads::answer::WaitingState;
 
 /// The same workloads, or the first of them, in the order in which they should start.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::{Extension, Json};
 
-use super::view::WhoAmI;
+use super::view::who_am_i;
+use crate::api::key_rights::WhoAmI;
 use crate::service::{Caller, Service};
 
 /// The key of this request and its rights; for every role.
@@ -13,5 +14,5 @@ use crate::service::{Caller, Service};
     get, path = "/whoami", operation_id = "whoami", tag = "Access", responses((status = 200, body = WhoAmI))
 )]
 pub async fn handle(State(service): State<Arc<Service>>, Extension(caller): Extension<Caller>) -> Json<WhoAmI> {
-    Json(WhoAmI::new(caller, &service.people()))
+    Json(who_am_i(caller, &service.people()))
 }

@@ -19,9 +19,7 @@ pub mod shadow_report;
 
 use std::sync::Arc;
 
-use serde::Serialize;
 use serde_json::{Value, json};
-use utoipa::ToSchema;
 
 use self::memory::RememberedComparison;
 use self::report_checks::check_report;
@@ -30,40 +28,14 @@ use super::group::visible::VisibleGroup;
 use super::sequence::agreement::{OrderComparison, OwnerGain};
 use super::work::run_to_completion;
 use super::{Caller, Error, Result, Service};
-use crate::api::connector_round::{ConnectorReport, ConnectorRound};
+use crate::api::connector_round::{ConnectorReport, ConnectorRound, ConnectorStatus};
 use crate::api::input_warning::InputWarning;
-use crate::domain::connectors::{ConnectorKind, ConnectorMode};
-use crate::domain::time::Timestamp;
 use crate::store::connectors::StoredConnector;
 use crate::store::shadow_reports::{ShadowComparison, ShadowOwnerDay};
 use crate::store::{self, StoreError, Tx};
 
 /// The largest number of connectors of a resource group.
 const MAX_CONNECTORS: u64 = 1_000;
-
-/// A connector with its last round.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-#[schema(example = json!({
-    "cluster": "linux", "kind": "slurm", "version": "0.2.0", "mode": "shadow", "resource_group": "gpu-cluster",
-    "last_round_at": "2026-01-13T12:00:00Z",
-    "last": {
-        "mode": "shadow", "jobs": 420, "pending": 300, "eligible": 250, "held": 20, "dependent": 25, "limited": 4, "fixed": 1,
-        "reported": 420, "rejected": 0, "spooled": 0, "compared": 200, "same_place": 150, "kendall_tau": 0.93,
-        "wanted_writes": 0, "written": 0, "read_back_differs": 0, "left": 0, "seconds": 1.2, "errors": []
-    }
-}))]
-pub struct ConnectorStatus {
-    /// The cluster whose scheduler it reads.
-    pub cluster: String,
-    pub kind: ConnectorKind,
-    pub version: String,
-    pub mode: ConnectorMode,
-    pub resource_group: String,
-    /// When the server got the report of the last round.
-    #[schema(value_type = String, format = DateTime)]
-    pub last_round_at: Timestamp,
-    pub last: ConnectorRound,
-}
 
 impl TryFrom<StoredConnector> for ConnectorStatus {
     type Error = Error;

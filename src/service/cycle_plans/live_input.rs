@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::request::owner_faults;
+use crate::api::sequence::PendingWorkload;
 use crate::domain::cycle::{
     CycleAgent, CycleAnswer, CycleOptions, CyclePending, CycleRunning, CycleSimulation, CycleWaiting, LiveWorkload,
     PendingList, WaitDetails, WaitReason,
@@ -23,7 +24,7 @@ use crate::service::group::visible::VisibleGroup;
 use crate::service::people::lookup;
 use crate::service::reported_workloads::queue_of;
 use crate::service::sequence::pending::ReportedWorkloads;
-use crate::service::sequence::{PendingWorkload, SequenceInput, SequencedWorkloads};
+use crate::service::sequence::{SequenceInput, SequencedWorkloads};
 use crate::service::{Error, Fault, Result, Service};
 use crate::store::agents::StoredAgent;
 

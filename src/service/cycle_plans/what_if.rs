@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use super::group_options;
 use super::live_input::LiveInput;
+use crate::api::sequence::PendingWorkload;
 use crate::domain::cycle::{CycleAnswer, CyclePending};
 use crate::domain::decimal::Amount;
 use crate::domain::division::exact::mul_div_up;
@@ -15,7 +16,6 @@ use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 use crate::service::group::visible::VisibleGroup;
 use crate::service::reported_workloads::assessed_workloads;
-use crate::service::sequence::PendingWorkload;
 use crate::service::sequence::pending::ReportedWorkloads;
 use crate::service::sequence::waiting::find_waiting;
 use crate::service::workloads::answer::WaitingState;

@@ -6,8 +6,9 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{PendingWorkload, SequencedWorkloads};
+use super::SequencedWorkloads;
 use crate::api::input_warning::InputWarning;
+use crate::api::sequence::{OwnerPlaces, PendingWorkload, SequenceAgreement};
 use crate::domain::agreement::{ComparedOrders, OrderAgreement};
 use crate::domain::ids::Member;
 use crate::domain::maps::FastMap;
@@ -22,39 +23,6 @@ const MAX_ANSWERED_OWNERS: usize = 20;
 const MAX_SHOWN_PLACES: usize = 200;
 /// The number of owners whose places are added to a shadow report in each round; those with the most places come first.
 const MAX_COUNTED_OWNERS: usize = 10_000;
-
-/// The agreement of the order with `current_order`. Places are those among the workloads that both orders have, also with a
-/// `limit`.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-#[schema(example = json!({
-    "compared": 3, "same_place": 1, "kendall_tau": 0.333_333_333_333_333_3,
-    "gain": [{"user_name": "alice", "project_name": "vision", "places": 1}],
-    "lose": [{"user_name": "bob", "project_name": "vision", "places": 1}]
-}))]
-pub struct SequenceAgreement {
-    /// The number of workloads that both orders have; with a `limit`, of those among the first `limit` of either order.
-    pub compared: usize,
-    /// The number of compared workloads that have the same place in both.
-    pub same_place: usize,
-    /// Kendall's tau of the compared workloads: 1 for equal orders, -1 for an order and its reverse; `null` for fewer than two
-    /// workloads.
-    pub kendall_tau: Option<f64>,
-    /// The owners whose workloads are further ahead in this order, at most 20, the one with the most places first.
-    pub gain: Vec<OwnerPlaces>,
-    /// The owners whose workloads are further back in this order, likewise.
-    pub lose: Vec<OwnerPlaces>,
-}
-
-/// The places that all workloads of one owner gain or lose together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct OwnerPlaces {
-    /// The user's name, or the UUID where there is none.
-    pub user_name: String,
-    /// The project's name, or the UUID where there is none.
-    pub project_name: String,
-    /// The sum over the owner's workloads, above 0.
-    pub places: u64,
-}
 
 /// The names of an owner; the UUID in place of a name that is not known.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

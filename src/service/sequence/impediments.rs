@@ -1,6 +1,6 @@
 //! The impediments of workloads of a request: the reasons why some can never start.
 
-use super::PendingWorkload;
+use crate::api::sequence::PendingWorkload;
 use crate::domain::ids::Member;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::workloads::{MemberDemand, StartDemand, StartImpediment};

@@ -8,17 +8,12 @@ pub mod memory;
 mod owners;
 pub mod pending;
 mod progressive;
-pub mod request;
+mod request;
 pub mod waiting;
 mod warnings;
 
-use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-
-use serde::Deserialize;
-use utoipa::ToSchema;
-use uuid::Uuid;
 
 use self::agreement::{CurrentOrder, OrderComparison, OwnerNameLookup};
 use self::domain_weights::DomainWeights;
@@ -36,112 +31,22 @@ use super::group::visible::VisibleGroup;
 use super::people::PeopleDirectory;
 use super::{Caller, Error, Result, Service};
 use crate::api::input_warning::InputWarning;
+use crate::api::sequence::{PendingWorkload, PlacedWorkload};
 use crate::domain::decimal::Amount;
 use crate::domain::factor::Exponent;
-use crate::domain::ids::{Member, Owner, ProjectId, UserId};
+use crate::domain::ids::{Member, Owner, ProjectId};
 use crate::domain::maps::FastMap;
 use crate::domain::options::{FairshareOrder, SequenceMode};
 use crate::domain::parallel;
-use crate::domain::reading::seconds;
 use crate::domain::sequencer::progressive::{DomainByProject, PlacementCharge, ProgressiveSequence};
 use crate::domain::sequencer::{OrderDecision, QueueClaims, SequenceWorkload};
-use crate::domain::slots::{SlotAmounts, optional_resource_slots};
+use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 use crate::domain::workloads::StartImpediment;
 use crate::process::random;
 
 /// The number of started kernels that can be charged within about a millisecond.
 const INLINE_MAX_KERNELS: usize = 5_000;
-
-/// A pending workload as a scheduler sends it. Texts borrow from the request's body.
-#[derive(Clone, Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PendingWorkload<'a> {
-    #[serde(borrow)]
-    #[schema(value_type = String)]
-    pub workload_id: Cow<'a, str>,
-    /// This or `user`.
-    #[schema(value_type = Option<Uuid>)]
-    pub user_uuid: Option<UserId>,
-    /// The user's name instead of the UUID.
-    #[schema(value_type = Option<String>)]
-    pub user: Option<Cow<'a, str>>,
-    /// This or `project`.
-    #[schema(value_type = Option<Uuid>)]
-    pub project_id: Option<ProjectId>,
-    /// The project's name instead of the UUID.
-    #[schema(value_type = Option<String>)]
-    pub project: Option<Cow<'a, str>>,
-    #[schema(value_type = Option<String>, format = DateTime)]
-    pub submitted_at: Option<Timestamp>,
-    #[serde(default)]
-    pub priority: i32,
-    /// Where it waits, for sequencers that let queues take turns; absent: as for kernels.
-    #[schema(value_type = Option<String>)]
-    pub queue: Option<Cow<'a, str>>,
-    // Apart, because most have none, and hundreds of thousands of workloads are read.
-    /// Slot name -> amount: a decimal, or a quantity of Kubernetes such as `500m` or `64Gi`.
-    #[serde(default, deserialize_with = "optional_resource_slots")]
-    #[schema(schema_with = crate::domain::schemas::some_resource_quantities)]
-    pub requested_slots: Option<Box<SlotAmounts>>,
-    /// The number of equal tasks that it has, each with these slots: 1 to 1000000, 1 unless given. All of them are one workload, and are
-    /// charged together.
-    #[serde(default)]
-    #[schema(minimum = 1, maximum = 1_000_000)]
-    pub count: Option<u32>,
-    /// How long it will run once it has started, 1 to 31536000 seconds; for progressive sequences.
-    #[schema(minimum = 1, maximum = 31_536_000)]
-    #[serde(default, deserialize_with = "seconds::optional_seconds")]
-    pub expected_seconds: Option<u32>,
-}
-
-impl<'a> PendingWorkload<'a> {
-    /// A workload of this owner of which nothing else is known.
-    pub fn of_owner(workload_id: Cow<'a, str>, owner: Member) -> Self {
-        Self {
-            workload_id,
-            user_uuid: Some(owner.user),
-            user: None,
-            project_id: Some(owner.project),
-            project: None,
-            submitted_at: None,
-            priority: 0,
-            queue: None,
-            requested_slots: None,
-            count: None,
-            expected_seconds: None,
-        }
-    }
-}
-
-/// A workload that has started as a kernel which is not reported yet.
-#[derive(Clone, Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PlacedWorkload<'a> {
-    /// While the kernel is known to run, and for an hour after its end, this entry has no effect.
-    pub kernel_id: Uuid,
-    /// This or `user`.
-    #[schema(value_type = Option<Uuid>)]
-    pub user_uuid: Option<UserId>,
-    /// The user's name instead of the UUID.
-    #[serde(borrow)]
-    #[schema(value_type = Option<String>)]
-    pub user: Option<Cow<'a, str>>,
-    /// This or `project`.
-    #[schema(value_type = Option<Uuid>)]
-    pub project_id: Option<ProjectId>,
-    /// The project's name instead of the UUID.
-    #[schema(value_type = Option<String>)]
-    pub project: Option<Cow<'a, str>>,
-    /// As of a workload.
-    #[serde(default, deserialize_with = "optional_resource_slots")]
-    #[schema(schema_with = crate::domain::schemas::some_resource_quantities)]
-    pub requested_slots: Option<Box<SlotAmounts>>,
-    /// As of a workload.
-    #[schema(minimum = 1, maximum = 31_536_000)]
-    #[serde(default, deserialize_with = "seconds::optional_seconds")]
-    pub expected_seconds: Option<u32>,
-}
 
 /// The input of a sequence.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! The owners of the workloads of a request, and checks of its other values.
 
-use super::{PendingWorkload, PlacedWorkload};
+use crate::api::sequence::{PendingWorkload, PlacedWorkload};
 use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
 use crate::domain::maps::FastSet;
 use crate::domain::reading::seconds;

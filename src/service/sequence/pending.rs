@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::{PendingWorkload, SequenceInput, SequencedWorkloads};
+use super::{SequenceInput, SequencedWorkloads};
+use crate::api::sequence::PendingWorkload;
 use crate::domain::ids::Member;
 use crate::domain::options::SequenceMode;
 use crate::domain::slots::SlotAmounts;

@@ -1,6 +1,7 @@
 //! The progressive order of pending workloads (FAIR_SHARE §10).
 
-use super::{OrderedPrefix, PendingWorkload, PlacedWorkload, total_slots, workloads};
+use super::{OrderedPrefix, total_slots, workloads};
+use crate::api::sequence::{PendingWorkload, PlacedWorkload};
 use crate::domain::ids::Member;
 use crate::domain::sequencer::SequenceWorkload;
 use crate::domain::sequencer::progressive::{

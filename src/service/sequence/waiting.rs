@@ -6,8 +6,8 @@ use bytes::Bytes;
 
 use super::memory::{KEPT_OF_EACH, RememberedSequence};
 use super::pending::ReportedWorkloads;
-use super::request::SequenceRequest;
 use super::{ExplainedWorkload, SequenceInput, SequencedWorkloads};
+use crate::api::sequence::SequenceRequest;
 use crate::domain::ids::Member;
 use crate::domain::options::SequenceMode;
 use crate::domain::time::Timestamp;

@@ -1,7 +1,8 @@
 //! Warns about probable mistakes in a request for a sequence. The order does not depend on it.
 
-use super::{KnownOwner, PendingWorkload, PlacedWorkload, SequenceInput};
+use super::{KnownOwner, SequenceInput};
 use crate::api::input_warning::{InputWarning, MAX_WARNINGS};
+use crate::api::sequence::{PendingWorkload, PlacedWorkload};
 use crate::domain::ids::Member;
 use crate::domain::maps::FastMap;
 use crate::domain::parallel;

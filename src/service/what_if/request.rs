@@ -7,6 +7,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::changes::{AddedMembership, RemovedMembership, WantedChanges};
+use crate::api::sequence::{PendingWorkload, PlacedWorkload};
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::names::check_name;
 use crate::domain::options::SequenceMode;
@@ -17,7 +18,6 @@ use crate::service::group::changes::options::OptionsPatch;
 use crate::service::input::json::UnparsedObject;
 use crate::service::input::terms::WriteTerms;
 use crate::service::people::{PeopleDirectory, RequestNames, lookup};
-use crate::service::sequence::{PendingWorkload, PlacedWorkload};
 use crate::service::weight_input::{MAX_ITEMS, WeightChange, check_all, names_in};
 use crate::service::{Fault, RequestFaults, Result};
 

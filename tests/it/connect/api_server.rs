@@ -3,9 +3,9 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
-use fairshared::cli::client::ApiClient;
-use fairshared::cli::connect::api_server::ApiServer;
+use fairshared::cli::client::open_client;
 use fairshared::config::Config;
+use fairshared::connectors::api_server::ApiServer;
 use fairshared::connectors::server::{FairShareServer, ServerFailure};
 
 #[tokio::test]
@@ -15,7 +15,7 @@ async fn a_server_that_does_not_answer_is_away() {
     let address = format!("http://{}", listener.local_addr().unwrap());
     let mut config = Config::settle(&[], None, []).unwrap();
     config.server = Some(address.parse().unwrap());
-    let server = ApiServer::new(ApiClient::of(&config).await.unwrap()).with_timeout(Duration::from_millis(50));
+    let server = ApiServer::new(open_client(&config).await.unwrap()).with_timeout(Duration::from_millis(50));
     let away = ServerFailure::Away("the server did not answer within 0 seconds".to_owned());
     assert_eq!(server.find_group("g").await, Err(away.clone()));
     assert_eq!(server.key_rights().await, Err(away.clone()));

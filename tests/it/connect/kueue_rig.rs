@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
-use fairshared::cli::client::ApiClient;
-use fairshared::cli::connect::api_server::ApiServer;
+use fairshared::cli::client::open_client;
 use fairshared::cli::connect::run_lines::write_run;
 use fairshared::config::Config;
+use fairshared::connectors::api_server::ApiServer;
 use fairshared::connectors::kueue::KueueConnector;
 use fairshared::connectors::kueue::settings::KueueSettings;
 use fairshared::connectors::outcome::RoundOutcome;
@@ -195,7 +195,7 @@ impl KueueRig {
         let clock = Arc::new(ManualClock::at(&ago(0)));
         let rounds = settings.common.rounds_of(settings.cluster_name(), settings.nodes, settings.setup);
         let runner = runtime.block_on(async {
-            let server = ApiServer::new(ApiClient::of(&config).await.unwrap());
+            let server = ApiServer::new(open_client(&config).await.unwrap());
             let connector = KueueConnector::start(settings, write_run, Arc::new(SystemClock)).await.unwrap();
             RoundRunner::new(connector, server, Arc::clone(&clock) as Arc<dyn Clock>, rounds).unwrap()
         });

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fairshared::api::sequence::ServerOrder;
 use fairshared::cli::connect::run_conversion::convert_runs;
 use fairshared::connectors::outcome::WriteMode;
 use fairshared::connectors::scheduler::{QueueReading, SchedulerConnector, ValueWrite, WriteAim, WritePlan};
-use fairshared::connectors::server::ServerOrder;
 use fairshared::connectors::slurm::SlurmConnector;
 use fairshared::connectors::slurm::queue::{PartitionTiers, SlurmQueue, join_readings};
 use fairshared::connectors::slurm::scontrol::{read_config, read_partitions};

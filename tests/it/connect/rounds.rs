@@ -7,7 +7,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairshared::api::people_tree::PeopleTree;
+use fairshared::api::agents::AgentReport;
+use fairshared::api::key_rights::KeyRights;
+use fairshared::api::people_tree::{PeopleTree, TreeAnswer};
+use fairshared::api::sequence::{OrderRequest, ServerOrder};
 use fairshared::connectors::eligible::EligibleWorkload;
 use fairshared::connectors::fault::RoundFault;
 use fairshared::connectors::instance_lock::{ExistingLock, InstanceLock};
@@ -17,9 +20,7 @@ use fairshared::connectors::round::{RoundRunner, RoundSettings};
 use fairshared::connectors::scheduler::{
     JobCounts, KernelReading, QueueReading, SchedulerConnector, ValueWrite, WriteAim, WritePlan, WriteResult,
 };
-use fairshared::connectors::server::{
-    AgentReport, FairShareServer, KeyRights, OrderRequest, ReportedRows, ServerFailure, ServerOrder, TreeAnswer,
-};
+use fairshared::connectors::server::{FairShareServer, ReportedRows, ServerFailure};
 use fairshared::connectors::state_file::ConnectorState;
 use fairshared::domain::time::Timestamp;
 use fairshared::service::Clock;

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use axum::http::StatusCode;
+use fairshared::api::sequence::SequenceRequest;
 use fairshared::domain::options::{FairshareOrder, SequenceMode};
 use fairshared::domain::weight::Weight;
 use fairshared::jobs::{JobRunner, JobSettings};
 use fairshared::server::{self, ServerApp};
 use fairshared::service::keys::NewKey;
 use fairshared::service::sequence::SequenceInput;
-use fairshared::service::sequence::request::SequenceRequest;
 use fairshared::service::weights::{WeightItem, WeightTarget};
 use fairshared::service::{Clock, Role};
 use serde_json::{Value, json};

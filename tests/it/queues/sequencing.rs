@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use fairshared::api::sequence::PendingWorkload;
 use fairshared::domain::ids::{ProjectId, UserId};
 use fairshared::service::groups::SchedulerPatch;
-use fairshared::service::sequence::{PendingWorkload, SequenceInput};
+use fairshared::service::sequence::SequenceInput;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use fairshared::api::kernels::KernelInput;
 use fairshared::domain::decimal::Amount;
 use fairshared::domain::queues::Bound;
 use fairshared::domain::reclaim::{ReclaimPlan, ReclaimVerdict};
@@ -10,7 +11,7 @@ use fairshared::domain::slots::SlotName;
 use fairshared::domain::time::Timestamp;
 use fairshared::service::Role;
 use fairshared::service::group::snapshots::division::SnapshotDivision;
-use fairshared::service::ingest::incoming::KernelInput;
+use fairshared::service::ingest::incoming::check_input;
 use fairshared::service::plans::PlanRequest;
 use serde_json::{Value, json};
 
@@ -156,7 +157,7 @@ impl Cluster {
         set_queues(&f, &self.queues()).await;
         let kernel = |job: &Job| {
             let input: KernelInput = serde_json::from_value(job.kernel(self.slot, self.moment)).unwrap();
-            input.check(&f.service.people(), self.moment).unwrap()
+            check_input(input, &f.service.people(), self.moment).unwrap()
         };
         let kernels = self.running.iter().chain(&self.waiting).map(kernel).collect();
         assert!(f.service.ingest(&admin(), GROUP, kernels).await.unwrap().is_empty());

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fairshared::api::kernels::KernelInput;
 use fairshared::cli::ApiClient;
+use fairshared::cli::client::in_process_client;
 use fairshared::domain::bucket::DayUsage;
 use fairshared::domain::ids::{GroupKey, KernelId};
 use fairshared::domain::slots::SlotAmounts;
@@ -13,7 +15,7 @@ use fairshared::server::ServerApp;
 use fairshared::service::agents::AgentSpec;
 use fairshared::service::groups::{GroupDeletion, SchedulerPatch};
 use fairshared::service::ingest::incoming::RefusedReport;
-use fairshared::service::ingest::incoming::{IncomingReport, KernelInput};
+use fairshared::service::ingest::incoming::{IncomingReport, check_input};
 use fairshared::service::kernels::StoredRecord;
 use fairshared::service::people::PeopleDirectory;
 use fairshared::service::{Caller, Clock, Role, Service};
@@ -91,7 +93,7 @@ impl Fixture {
     /// A client of the endpoints in this process, like that of a command.
     pub fn client(&self) -> ApiClient {
         let jobs = JobRunner::new(Arc::clone(&self.service), JobSettings::default());
-        ApiClient::in_process(ServerApp::new(Arc::clone(&self.service), jobs), "cli:test")
+        in_process_client(ServerApp::new(Arc::clone(&self.service), jobs), "cli:test")
     }
 
     pub async fn group(&self, name: &str, opts: &Value) {
@@ -187,7 +189,6 @@ pub fn with(mut base: Value, changes: &Value) -> Value {
 
 pub fn incoming(kernel: &Value) -> IncomingReport {
     let input: KernelInput = serde_json::from_value(kernel.clone()).unwrap();
-    input
-        .check(&PeopleDirectory::default(), super::time("2026-01-01T00:00:00Z"))
+    check_input(input, &PeopleDirectory::default(), super::time("2026-01-01T00:00:00Z"))
         .unwrap_or_else(|faults| panic!("{faults:?}"))
 }

@@ -7,6 +7,7 @@ mod rounds;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
+use fairshared::api::sequence::PendingWorkload;
 use fairshared::cli::import::MemoryUnit;
 use fairshared::cli::import::charge_class::ChargeClassField;
 use fairshared::cli::import::command::{ImportArgs, import};
@@ -19,7 +20,7 @@ use fairshared::service::buckets::{BucketField, BucketList, BucketRow};
 use fairshared::service::group::snapshots::snapshot_data::GroupSnapshotData;
 use fairshared::service::input::page::{MAX_PAGE, PageWindow};
 use fairshared::service::kernels::KernelFilter;
-use fairshared::service::sequence::{PendingWorkload, SequenceInput};
+use fairshared::service::sequence::SequenceInput;
 use fairshared::service::{Service, VisibleGroup};
 
 use crate::support::database::{TestDb, postgres, sqlite};

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::{AccountFile, DroppedLine};
 use crate::api::input_warning::list_names;
+use crate::api::people_tree::{PinnedValue, TreeAnswer};
 use crate::cli::nouns::with_noun;
-use crate::connectors::server::{PinnedValue, TreeAnswer};
 use crate::connectors::slurm::people::MappedPeople;
 
 /// The most lines and names that a report lists.

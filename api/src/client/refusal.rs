@@ -1,30 +1,11 @@
 //! A refusal of an endpoint as one sentence.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use serde::Deserialize;
 
-/// The parts of `application/problem+json` that are shown.
-#[derive(Debug, Deserialize)]
-pub struct ShownProblem {
-    detail: String,
-    code: String,
-    #[serde(default)]
-    request_id: String,
-    #[serde(default)]
-    errors: Vec<ShownFault>,
-    #[serde(default)]
-    counts: BTreeMap<String, u64>,
-}
-
-#[derive(Debug, Deserialize)]
-struct ShownFault {
-    pointer: String,
-    detail: String,
-}
+use crate::problem::ShownProblem;
 
 /// The refusal of a request by an endpoint.
 #[derive(Debug)]

@@ -21,57 +21,53 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 use tower::ServiceExt;
 
-use super::ApiClient;
-use crate::cli::failure::CommandFailure;
-use crate::config::Config;
+use super::{ApiClient, ClientFailure};
 
 /// The time in which a server must accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A client of the server at `server`. Does not connect yet.
-pub fn connect(server: &Uri, config: &Config) -> Result<ApiClient, CommandFailure> {
+pub fn connect(server: &Uri, key: Option<&str>, authorities: Option<&Path>) -> Result<ApiClient, ClientFailure> {
     let mut tcp = HttpConnector::new();
     tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
     tcp.set_nodelay(true);
     let prefix = server.to_string().trim_end_matches('/').to_owned();
     let address: Arc<str> = prefix.as_str().into();
     let failed = move |error: legacy::Error| unreachable_failure(&address, &error);
-    let (key, builder) = (authorization_header(config)?, legacy::Client::builder(TokioExecutor::new()));
+    let (key, builder) = (key.map(authorization_header).transpose()?, legacy::Client::builder(TokioExecutor::new()));
     if server.scheme() != Some(&Scheme::HTTPS) {
         return Ok(ApiClient::over(builder.build::<_, Body>(tcp).map_err(failed), prefix, key));
     }
     tcp.enforce_http(false);
-    let tls = HttpsConnectorBuilder::new().with_tls_config(tls_config(config.ca_file.as_deref())?);
+    let tls = HttpsConnectorBuilder::new().with_tls_config(tls_config(authorities)?);
     let connector = tls.https_only().enable_http1().wrap_connector(tcp);
     Ok(ApiClient::over(builder.build::<_, Body>(connector).map_err(failed), prefix, key))
 }
 
-fn authorization_header(config: &Config) -> Result<Option<HeaderValue>, CommandFailure> {
-    let Some(key) = &config.key else { return Ok(None) };
-    let unusable = || CommandFailure::Unusable("the key has characters that no key has".to_owned());
+fn authorization_header(key: &str) -> Result<HeaderValue, ClientFailure> {
+    let unusable = || ClientFailure::Unusable("the key has characters that no key has".to_owned());
     let mut value = HeaderValue::try_from(format!("Bearer {key}")).map_err(|_| unusable())?;
     value.set_sensitive(true);
-    Ok(Some(value))
+    Ok(value)
 }
 
 /// The TLS settings: the certificate authorities in `file` are trusted, otherwise those of the system.
-fn tls_config(file: Option<&Path>) -> Result<ClientConfig, CommandFailure> {
+fn tls_config(file: Option<&Path>) -> Result<ClientConfig, ClientFailure> {
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
     let config = config.with_safe_default_protocol_versions();
-    let config = config.map_err(|error| CommandFailure::Failed(format!("cannot use TLS: {error}")))?;
+    let config = config.map_err(|error| ClientFailure::Failed(format!("cannot use TLS: {error}")))?;
     let config = match file {
         Some(file) => config.with_root_certificates(read_authorities(file)?),
         None => config.with_native_roots().map_err(|error| {
             let detail = "the certificate authorities of the system cannot be read; --ca-file names others";
-            CommandFailure::Failed(format!("{detail}: {error}"))
+            ClientFailure::Failed(format!("{detail}: {error}"))
         })?,
     };
     Ok(config.with_no_client_auth())
 }
 
 /// The certificate authorities in a file.
-fn read_authorities(file: &Path) -> Result<RootCertStore, CommandFailure> {
-    let unusable = |detail: String| CommandFailure::Unusable(format!("--ca-file {}: {detail}", file.display()));
+fn read_authorities(file: &Path) -> Result<RootCertStore, ClientFailure> {
+    let unusable = |detail: String| ClientFailure::Unusable(format!("--ca-file {}: {detail}", file.display()));
     let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let mut roots = RootCertStore::empty();
     for certificate in read.map_err(|error| unusable(error.to_string()))? {
@@ -81,7 +77,7 @@ fn read_authorities(file: &Path) -> Result<RootCertStore, CommandFailure> {
 }
 
 /// The reason why there is no answer, from the innermost cause.
-fn unreachable_failure(server: &str, error: &legacy::Error) -> CommandFailure {
+fn unreachable_failure(server: &str, error: &legacy::Error) -> ClientFailure {
     let causes: Vec<&(dyn Error + 'static)> = successors(error.source(), |cause| inner_cause(*cause)).collect();
     let cause = causes.last().map_or_else(|| error.to_string(), ToString::to_string);
     let unknown = |cause: &&(dyn Error + 'static)| {
@@ -90,7 +86,7 @@ fn unreachable_failure(server: &str, error: &legacy::Error) -> CommandFailure {
     };
     let hint = if causes.iter().any(unknown) { "; --ca-file names the authority of a private certificate" } else { "" };
     let verb = if error.is_connect() { "reach" } else { "talk to" };
-    CommandFailure::Unreachable(format!("cannot {verb} {server}: {cause}{hint}"))
+    ClientFailure::Unreachable(format!("cannot {verb} {server}: {cause}{hint}"))
 }
 
 /// The cause of an error. An error wrapped in an I/O error counts as its cause.

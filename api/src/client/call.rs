@@ -10,8 +10,7 @@ use form_urlencoded::Serializer;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
-use super::{ApiClient, HttpAnswer};
-use crate::cli::failure::CommandFailure;
+use super::{ApiClient, ClientFailure, HttpAnswer};
 
 pub const JSON_MEDIA_TYPE: &str = "application/json";
 /// The characters that are encoded in a part of a path.
@@ -60,9 +59,9 @@ impl EndpointCall {
     }
 
     /// Sends `value` as JSON.
-    pub fn json(self, value: &impl Serialize) -> Result<Self, CommandFailure> {
+    pub fn json(self, value: &impl Serialize) -> Result<Self, ClientFailure> {
         let written = serde_json::to_vec(value);
-        let written = written.map_err(|error| CommandFailure::Failed(format!("cannot write the request: {error}")))?;
+        let written = written.map_err(|error| ClientFailure::Failed(format!("cannot write the request: {error}")))?;
         Ok(self.body(JSON_MEDIA_TYPE, written))
     }
 
@@ -79,9 +78,9 @@ impl EndpointCall {
         Self { client, method, path, query, content: None }.with("limit", limit).maybe("cursor", cursor)
     }
 
-    pub async fn send(self) -> Result<HttpAnswer, CommandFailure> {
+    pub async fn send(self) -> Result<HttpAnswer, ClientFailure> {
         if self.path.split('/').skip(1).any(str::is_empty) {
-            return Err(CommandFailure::Unusable("a name on the command line is empty".to_owned()));
+            return Err(ClientFailure::Unusable("a name on the command line is empty".to_owned()));
         }
         let mut uri = format!("{}{}", self.client.prefix, self.path);
         if !self.query.is_empty() {
@@ -92,7 +91,7 @@ impl EndpointCall {
         let length = body.size_hint().exact();
         let request = Request::builder().method(self.method).uri(uri).body(body);
         let mut request =
-            request.map_err(|error| CommandFailure::Unusable(format!("the request has no address: {error}")))?;
+            request.map_err(|error| ClientFailure::Unusable(format!("the request has no address: {error}")))?;
         if let Some(kind) = kind {
             request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
         }
@@ -103,7 +102,7 @@ impl EndpointCall {
     }
 
     /// Sends the request, and reads the whole answer.
-    pub async fn bytes(self) -> Result<Bytes, CommandFailure> {
+    pub async fn bytes(self) -> Result<Bytes, ClientFailure> {
         self.send().await?.bytes().await
     }
 }

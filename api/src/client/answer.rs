@@ -7,12 +7,13 @@ use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Response, StatusCode, header};
 use bytes::Bytes;
 use chrono::DateTime;
+use domain::time::Timestamp;
 use futures::TryStreamExt;
 use serde::de::DeserializeOwned;
 
-use crate::cli::failure::CommandFailure;
-use crate::cli::refusal::{EndpointRefusal, ShownProblem};
-use crate::domain::time::Timestamp;
+use super::failure::ClientFailure;
+use super::refusal::EndpointRefusal;
+use crate::problem::ShownProblem;
 
 /// The number of bytes that are read of an answer that is not from fairshared.
 const FOREIGN_BYTES: usize = 1 << 20;
@@ -34,7 +35,7 @@ impl HttpAnswer {
     }
 
     /// The answer, unless it is a refusal or not from fairshared.
-    pub(super) async fn accepted(self) -> Result<Self, CommandFailure> {
+    pub(super) async fn accepted(self) -> Result<Self, ClientFailure> {
         if self.status == StatusCode::NO_CONTENT || self.status.is_success() && self.is("application/json") {
             return Ok(self);
         }
@@ -42,10 +43,10 @@ impl HttpAnswer {
         let bytes = to_bytes(self.body, FOREIGN_BYTES).await.unwrap_or_default();
         match serde_json::from_slice::<ShownProblem>(&bytes) {
             Ok(problem) if is_problem => {
-                Err(CommandFailure::Refused(Box::new(EndpointRefusal::new(status, problem, server))))
+                Err(ClientFailure::Refused(Box::new(EndpointRefusal::new(status, problem, server))))
             }
             _ if status.is_success() => Err(no_json()),
-            _ => Err(CommandFailure::Failed(format!(
+            _ => Err(ClientFailure::Failed(format!(
                 "{server} answered {status}, but not as a fairshared server does; is the address right?"
             ))),
         }
@@ -69,18 +70,18 @@ impl HttpAnswer {
     }
 
     /// The whole body.
-    pub async fn bytes(self) -> Result<Bytes, CommandFailure> {
+    pub async fn bytes(self) -> Result<Bytes, ClientFailure> {
         let server = self.server;
         to_bytes(self.body, usize::MAX).await.map_err(|_| broken_off(&server))
     }
 
     /// The body as a value.
-    pub async fn json<T: DeserializeOwned>(self) -> Result<T, CommandFailure> {
+    pub async fn json<T: DeserializeOwned>(self) -> Result<T, ClientFailure> {
         serde_json::from_slice(&self.bytes().await?).map_err(|_| no_json())
     }
 
     /// Writes the body as it arrives.
-    pub async fn write(self, out: &mut impl Write) -> Result<(), CommandFailure> {
+    pub async fn write(self, out: &mut impl Write) -> Result<(), ClientFailure> {
         let mut pieces = self.body.into_data_stream();
         while let Some(piece) = pieces.try_next().await.map_err(|_| broken_off(&self.server))? {
             out.write_all(&piece)?;
@@ -90,10 +91,10 @@ impl HttpAnswer {
 }
 
 /// The failure of an answer that is not from fairshared.
-pub fn no_json() -> CommandFailure {
-    CommandFailure::Failed("the answer is not the JSON of a fairshared server; is the address right?".to_owned())
+pub fn no_json() -> ClientFailure {
+    ClientFailure::Failed("the answer is not the JSON of a fairshared server; is the address right?".to_owned())
 }
 
-fn broken_off(server: &str) -> CommandFailure {
-    CommandFailure::Unreachable(format!("the answer of {server} broke off; try again"))
+fn broken_off(server: &str) -> ClientFailure {
+    ClientFailure::Unreachable(format!("the answer of {server} broke off; try again"))
 }

@@ -1,20 +1,20 @@
-//! The requests of a connector, over the HTTP client of the commands.
+//! The requests of a connector over HTTP.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::Deserialize;
+use api::agents::{AgentReport, MAX_AGENTS};
+use api::client::{ApiClient, ClientFailure};
+use api::kernels::ReportAnswer;
+use api::key_rights::KeyRights;
+use api::people_tree::{PeopleTree, TreeAnswer};
+use api::problem::ShownFault;
+use api::sequence::{OrderRequest, ServerOrder};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::api::people_tree::PeopleTree;
-use crate::cli::client::ApiClient;
-use crate::cli::failure::CommandFailure;
-use crate::connectors::fault::RoundFault;
-use crate::connectors::server::{
-    AgentReport, FairShareServer, KeyRights, OrderRequest, ReportedRows, ServerFailure, ServerOrder, TreeAnswer,
-};
-use crate::service::agents::MAX_AGENTS;
+use super::fault::RoundFault;
+use super::server::{FairShareServer, ReportedRows, ServerFailure};
 
 /// The longest times until a request is answered. A report of a day may be large, and the server checks all of its rows.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(2);
@@ -46,7 +46,7 @@ impl ApiServer {
 /// The answer of a request, if it comes within the limit.
 async fn within<T>(
     limit: Duration,
-    request: impl Future<Output = Result<T, CommandFailure>>,
+    request: impl Future<Output = Result<T, ClientFailure>>,
 ) -> Result<T, ServerFailure> {
     match timeout(limit, request).await {
         Ok(answer) => Ok(answer?),
@@ -54,10 +54,10 @@ async fn within<T>(
     }
 }
 
-impl From<CommandFailure> for ServerFailure {
-    fn from(failure: CommandFailure) -> Self {
+impl From<ClientFailure> for ServerFailure {
+    fn from(failure: ClientFailure) -> Self {
         match failure {
-            CommandFailure::Refused(refusal) if !refusal.may_pass_soon() => {
+            ClientFailure::Refused(refusal) if !refusal.may_pass_soon() => {
                 Self::Refused { code: refusal.code().to_owned(), detail: refusal.to_string() }
             }
             other => Self::Away(other.to_string()),
@@ -65,38 +65,17 @@ impl From<CommandFailure> for ServerFailure {
     }
 }
 
-/// The answer of an ingest.
-#[derive(Deserialize)]
-struct IngestAnswer {
-    #[serde(default)]
-    rejected_codes: BTreeMap<String, u64>,
-    #[serde(default)]
-    errors: Vec<RejectedItem>,
-}
-
-#[derive(Deserialize)]
-struct RejectedItem {
-    errors: Vec<RowFault>,
-}
-
-#[derive(Deserialize)]
-struct RowFault {
-    code: String,
-    detail: String,
-}
-
-impl IngestAnswer {
-    fn rows(self) -> ReportedRows {
-        let mut reasons: BTreeMap<String, RoundFault> = BTreeMap::new();
-        for fault in self.errors.into_iter().filter_map(|item| item.errors.into_iter().next()) {
-            let RowFault { code, detail } = fault;
-            reasons.entry(code.clone()).or_insert_with(|| RoundFault { code, detail });
-        }
-        ReportedRows {
-            rejected: self.rejected_codes.values().sum(),
-            too_old: self.rejected_codes.get(TOO_OLD).copied().unwrap_or_default(),
-            reasons: reasons.into_values().collect(),
-        }
+/// The rows of the answer to a report.
+fn reported_rows(answer: ReportAnswer) -> ReportedRows {
+    let mut reasons: BTreeMap<String, RoundFault> = BTreeMap::new();
+    for fault in answer.errors.into_iter().filter_map(|item| item.errors.into_iter().next()) {
+        let ShownFault { code, detail, .. } = fault;
+        reasons.entry(code.clone()).or_insert_with(|| RoundFault { code, detail });
+    }
+    ReportedRows {
+        rejected: answer.rejected_codes.values().sum(),
+        too_old: answer.rejected_codes.get(TOO_OLD).copied().unwrap_or_default(),
+        reasons: reasons.into_values().collect(),
     }
 }
 
@@ -104,8 +83,8 @@ impl FairShareServer for ApiServer {
     async fn report_kernels(&self, group: &str, lines: Vec<u8>) -> Result<ReportedRows, ServerFailure> {
         let call = self.client.post(["resource-groups", group, "kernels"]).with("moves_projects", true);
         let call = call.body("application/x-ndjson", lines);
-        let answer = within(self.report_timeout, async { call.send().await?.json::<IngestAnswer>().await });
-        Ok(answer.await?.rows())
+        let answer = within(self.report_timeout, async { call.send().await?.json::<ReportAnswer>().await });
+        Ok(reported_rows(answer.await?))
     }
 
     async fn order_workloads(&self, group: &str, request: &OrderRequest<'_>) -> Result<ServerOrder, ServerFailure> {
