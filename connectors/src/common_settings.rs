@@ -7,8 +7,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use domain::connectors::ConnectorMode;
+
 use super::fault::RoundFault;
-use super::outcome::WriteMode;
 use super::round::RoundSettings;
 use super::setting_values::{SettingEntry, parse_duration, parse_mode, parse_number, parse_text};
 
@@ -34,7 +35,7 @@ pub struct CommonSettings {
     pub cluster: Option<String>,
     /// The group that it reports to; `None`: that of the name of the cluster.
     pub resource_group: Option<String>,
-    pub mode: WriteMode,
+    pub mode: ConnectorMode,
     /// The number of jobs that are ordered and compared.
     pub head: u32,
     pub max_writes: u32,
@@ -57,7 +58,7 @@ impl CommonSettings {
         Self {
             cluster: None,
             resource_group: None,
-            mode: WriteMode::Shadow,
+            mode: ConnectorMode::Shadow,
             head: 200,
             max_writes: 500,
             writes_per_second,

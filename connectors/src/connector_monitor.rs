@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use domain::clock::Clock;
+use domain::connectors::ConnectorMode;
 use metrics::{counter, describe_counter, describe_gauge, gauge, with_local_recorder};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusRecorder};
 
-use super::outcome::{RoundOutcome, WriteMode};
+use super::outcome::RoundOutcome;
 
 const INFO: &str = "fairshared_connector_info";
 const ROUNDS: &str = "fairshared_connector_rounds_total";
@@ -61,7 +62,7 @@ pub struct ConnectorMonitor {
 
 impl ConnectorMonitor {
     /// A monitor before the first round. `kind` is the kind of scheduler, and `poll` the time from one round to the next.
-    pub fn new(kind: &'static str, mode: WriteMode, poll: Duration, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(kind: &'static str, mode: ConnectorMode, poll: Duration, clock: Arc<dyn Clock>) -> Self {
         let recorder = PrometheusBuilder::new().build_recorder();
         let version = env!("CARGO_PKG_VERSION");
         with_local_recorder(&recorder, || {

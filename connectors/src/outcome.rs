@@ -1,41 +1,17 @@
 //! The outcome of a round, as it is printed and as the server keeps it.
 
 use api::connector_round::{MAX_CODE, MAX_DETAIL};
+use domain::connectors::ConnectorMode;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::fault::RoundFault;
 use super::scheduler::JobCounts;
 
-/// The extent to which a connector writes to its scheduler.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum WriteMode {
-    /// Nothing is written to the scheduler.
-    #[default]
-    Shadow,
-    /// The value of a job follows the rank of its owner.
-    Factor,
-    /// The values give the scheduler the exact order of the head of the queue.
-    Order,
-}
-
-impl WriteMode {
-    pub const ALL: [Self; 3] = [Self::Shadow, Self::Factor, Self::Order];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Shadow => "shadow",
-            Self::Factor => "factor",
-            Self::Order => "order",
-        }
-    }
-}
-
 /// The outcome of one round.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RoundOutcome {
-    pub mode: WriteMode,
+    pub mode: ConnectorMode,
     #[serde(flatten)]
     pub counts: JobCounts,
     /// Kernels that the server has taken.

@@ -11,10 +11,11 @@ use std::time::Duration;
 use api::people_tree::{PeopleTree, PinnedValue, TreeAnswer};
 use api::sequence::{OrderRequest, ServerOrder, WorkloadRow};
 use domain::clock::Clock;
+use domain::connectors::ConnectorMode;
 use domain::time::{MICROS_PER_DAY, Timestamp};
 
 use super::fault::RoundFault;
-use super::outcome::{RoundOutcome, WriteMode};
+use super::outcome::RoundOutcome;
 use super::report_spool::{ReportSpool, SpooledReports};
 use super::scheduler::{QueueReading, SchedulerConnector, WriteAim, WritePlan};
 use super::server::{FairShareServer, ServerFailure};
@@ -27,7 +28,7 @@ const MAX_REREAD_MICROS: i64 = MICROS_PER_DAY;
 /// The settings of rounds that all connectors share.
 #[derive(Clone, Debug)]
 pub struct RoundSettings {
-    pub mode: WriteMode,
+    pub mode: ConnectorMode,
     pub resource_group: String,
     pub cluster: String,
     /// The number of jobs that are ordered and compared.
@@ -234,7 +235,7 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
         };
         self.state.server_answered_at = Some(self.clock.now());
         self.save_state()?;
-        if self.settings.mode == WriteMode::Shadow {
+        if self.settings.mode == ConnectorMode::Shadow {
             return Ok(());
         }
         let mut obstacles = self.scheduler.write_obstacles();
@@ -390,7 +391,7 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
     ) -> Result<ServerOrder, ServerFailure> {
         let eligible = queue.eligible();
         // The mode `factor` needs the ranks of all owners, and a head of several tiers may have jobs from the end of the order.
-        let is_limited = self.settings.mode != WriteMode::Factor && !queue.has_several_tiers();
+        let is_limited = self.settings.mode != ConnectorMode::Factor && !queue.has_several_tiers();
         let limit = is_limited.then_some(self.settings.head.max(1));
         let current_order = || eligible.iter().map(|workload| &*workload.workload_id).collect();
         let mut request = OrderRequest {
@@ -420,7 +421,8 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
 
     /// Takes values back while the server is away, if that is set and it has been away for long.
     async fn fade_values(&mut self, queue: &C::Queue, outcome: &mut RoundOutcome) -> Result<(), RoundFault> {
-        let Some(stale_after) = self.settings.stale_after.filter(|_| self.settings.mode != WriteMode::Shadow) else {
+        let Some(stale_after) = self.settings.stale_after.filter(|_| self.settings.mode != ConnectorMode::Shadow)
+        else {
             return Ok(());
         };
         let now = self.clock.now();

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use domain::connectors::ConnectorMode;
 use domain::spelling::nearest_name_hint;
-
-use super::outcome::WriteMode;
 
 /// One key of the table.
 #[derive(Clone, Copy, Debug)]
@@ -66,8 +65,8 @@ pub fn parse_flag(value: &toml::Value) -> Result<bool, String> {
     value.as_bool().ok_or_else(|| "is neither true nor false".to_owned())
 }
 
-pub fn parse_mode(value: &toml::Value) -> Result<WriteMode, String> {
-    let found = WriteMode::ALL.into_iter().find(|mode| value.as_str() == Some(mode.as_str()));
+pub fn parse_mode(value: &toml::Value) -> Result<ConnectorMode, String> {
+    let found = value.as_str().and_then(|text| text.parse().ok());
     found.ok_or_else(|| "is none of \"shadow\", \"factor\" and \"order\"".to_owned())
 }
 

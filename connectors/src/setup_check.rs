@@ -1,8 +1,7 @@
 //! The checks of `--check`: what is missing before the first round, each with what helps.
 
+use domain::connectors::ConnectorMode;
 use serde::Serialize;
-
-use super::outcome::WriteMode;
 
 /// How much a check that failed matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -48,7 +47,7 @@ impl SetupCheck {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SetupReport<S> {
     pub ok: bool,
-    pub mode: WriteMode,
+    pub mode: ConnectorMode,
     pub cluster: Option<String>,
     pub resource_group: Option<String>,
     #[serde(flatten)]
@@ -58,7 +57,7 @@ pub struct SetupReport<S> {
 
 impl<S: Default> SetupReport<S> {
     /// The report before the first check.
-    pub fn new(mode: WriteMode) -> Self {
+    pub fn new(mode: ConnectorMode) -> Self {
         Self { ok: true, mode, cluster: None, resource_group: None, scheduler: S::default(), checks: Vec::new() }
     }
 }

@@ -13,7 +13,9 @@ choices! {
 
 choices! {
     /// The values that a connector gives to the scheduler.
+    #[derive(Default)]
     pub enum ConnectorMode {
+        #[default]
         Shadow = "shadow", "Nothing is written: both orders are compared.";
         Factor = "factor", "Each owner's rank is written.";
         Order = "order", "The exact order of the first workloads is written.";

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use domain::connectors::ConnectorMode;
+
 use crate::common_settings::{CommonSettings, METRICS_LISTEN, SPOOL_MAX_MB, STATE_DIR_ABOUT};
-use crate::outcome::WriteMode;
 use crate::setting_values::{
     ConnectorTable, SettingEntry, SettingError, commented_table, parse_duration, parse_mode, parse_number, parse_slots,
     parse_texts, set_keys, unknown_key,
@@ -125,7 +126,7 @@ impl HtCondorSettings {
 }
 
 /// Reads the mode. HTCondor has one value for each user, so that it cannot be given the order of single jobs.
-fn parse_condor_mode(value: &toml::Value) -> Result<WriteMode, String> {
+fn parse_condor_mode(value: &toml::Value) -> Result<ConnectorMode, String> {
     match value.as_str() {
         Some("order") => {
             Err("is \"order\", and HTCondor has one factor for each user and takes no order of single jobs: \

@@ -27,6 +27,7 @@ use api::agents::AgentReport;
 use api::people_tree::PeopleTree;
 use api::sequence::{ServerOrder, WorkloadPlace};
 use domain::clock::Clock;
+use domain::connectors::ConnectorMode;
 use domain::time::Timestamp;
 
 use amounts::QuantityMapping;
@@ -41,7 +42,6 @@ use settings::KueueSettings;
 
 use super::agent_memory::AgentMemory;
 use super::fault::RoundFault;
-use super::outcome::WriteMode;
 use super::report_spool::SpooledReports;
 use super::scheduler::{KernelReading, SchedulerConnector, ValueWrite, WriteAim, WritePlan, WriteResult};
 use super::scheduler_run::RunWriter;
@@ -169,7 +169,7 @@ impl KueueConnector {
         };
         let sequence: Vec<BoostedWorkload> = order.items.iter().filter_map(item).collect();
         let (priorities, boost_max) = (queue.priorities(), self.settings.boost_max);
-        if self.settings.common.mode == WriteMode::Factor {
+        if self.settings.common.mode == ConnectorMode::Factor {
             return rank_boosts(&sequence, &priorities, boost_max);
         }
         let head = usize::try_from(self.settings.common.head).unwrap_or(usize::MAX);
@@ -274,7 +274,7 @@ impl SchedulerConnector for KueueConnector {
         if !std::mem::take(&mut self.is_fresh) {
             self.refresh().await?;
         }
-        if self.settings.common.mode != WriteMode::Shadow {
+        if self.settings.common.mode != ConnectorMode::Shadow {
             self.try_gate().await;
         }
         let workloads = &self.workloads.objects;

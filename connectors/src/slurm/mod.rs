@@ -27,6 +27,7 @@ use api::input_warning::list_names;
 use api::people_tree::PeopleTree;
 use api::sequence::{ServerOrder, WorkloadPlace};
 use domain::clock::Clock;
+use domain::connectors::ConnectorMode;
 use domain::time::Timestamp;
 
 use account_tree::AccountTree;
@@ -44,7 +45,6 @@ use unindexed_jobs::UnindexedJobs;
 use super::accounting_window::first_reading;
 use super::fault::RoundFault;
 use super::order_values::{OrderedJob, order_values, rank_value};
-use super::outcome::WriteMode;
 use super::report_spool::SpooledReports;
 use super::scheduler::{KernelReading, SchedulerConnector, ValueWrite, WriteAim, WritePlan, WriteResult};
 use super::state_file::ConnectorState;
@@ -177,7 +177,7 @@ impl SlurmConnector {
         };
         let mut sequence: Vec<(&ShownJob, Option<u32>)> = order.items.iter().filter_map(place).collect();
         let SlurmSettings { site_weight, site_max, .. } = self.settings;
-        if self.settings.common.mode == WriteMode::Factor {
+        if self.settings.common.mode == ConnectorMode::Factor {
             let worst = sequence.iter().filter_map(|(_, rank)| *rank).max().unwrap_or(1);
             let value =
                 |(job, rank): (&ShownJob, Option<u32>)| (job.id, rank_value(rank, worst, site_weight, site_max));

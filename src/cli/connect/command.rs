@@ -21,12 +21,13 @@ use crate::connectors::common_settings::CommonSettings;
 use crate::connectors::connector_monitor::ConnectorMonitor;
 use crate::connectors::fault::RoundFault;
 use crate::connectors::instance_lock::{ExistingLock, InstanceLock};
-use crate::connectors::outcome::{RoundOutcome, WriteMode};
+use crate::connectors::outcome::RoundOutcome;
 use crate::connectors::report_spool::ReportSpool;
 use crate::connectors::round::{RoundRunner, RoundSettings};
 use crate::connectors::scheduler::SchedulerConnector;
 use crate::connectors::server_checks::check_lock;
 use crate::connectors::setup_check::{SetupCheck, SetupReport};
+use crate::domain::connectors::ConnectorMode;
 use crate::service::{Clock, SystemClock};
 
 /// The settings of the connector of one scheduler, and what the command does with them.
@@ -75,7 +76,7 @@ pub async fn connect<S: SchedulerSettings>(flags: ConnectFlags, config: Config) 
     }
     let mut settings = S::read(&config)?;
     if flags.shadow {
-        settings.common_mut().mode = WriteMode::Shadow;
+        settings.common_mut().mode = ConnectorMode::Shadow;
     }
     if flags.check {
         return check(&flags, &config, &settings).await;

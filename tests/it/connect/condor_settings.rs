@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fairshared::connectors::htcondor::settings::{HtCondorSettings, commented_example};
-use fairshared::connectors::outcome::WriteMode;
 use fairshared::connectors::setting_values::ConnectorTable;
+use fairshared::domain::connectors::ConnectorMode;
 use serde_json::{Value, json};
 
 use super::example_keys;
@@ -39,7 +39,7 @@ fn all_keys() {
     "#;
     let settings = read(text).unwrap();
     let common = &settings.common;
-    assert_eq!((common.mode, common.head, settings.factor_spread), (WriteMode::Factor, 7, 10));
+    assert_eq!((common.mode, common.head, settings.factor_spread), (ConnectorMode::Factor, 7, 10));
     assert_eq!((common.poll, settings.setup), (Duration::from_secs(5), Duration::from_hours(24)));
     assert_eq!((common.stale_after, common.spool_max_mb), (Some(Duration::from_hours(6)), 9));
     assert_eq!(common.metrics_listen.map(|address| address.port()), Some(9330));

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use fairshared::connectors::kueue::settings::{KueueSettings, commented_example};
 use fairshared::connectors::kueue::setup::NEEDED_RIGHTS;
-use fairshared::connectors::outcome::WriteMode;
 use fairshared::connectors::setting_values::ConnectorTable;
+use fairshared::domain::connectors::ConnectorMode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ fn all_keys() {
     let common = &settings.common;
     assert_eq!(
         (common.mode, common.head, settings.boost_max, settings.allow_preemption),
-        (WriteMode::Order, 7, 50, true)
+        (ConnectorMode::Order, 7, 50, true)
     );
     assert_eq!((settings.kubeconfig.as_deref(), settings.context.as_deref()), (Some("/k"), Some("x")));
     let labels = [&settings.user_label, &settings.project_label, &settings.domain_label];
@@ -253,7 +253,7 @@ fn the_deployment_has_settings_that_can_be_read() {
     let file: toml::Table = text.parse().unwrap();
     let table = ConnectorTable { file: PathBuf::from("kueue.toml"), values: file["kueue"].as_table().unwrap().clone() };
     let read = KueueSettings::read(Some(&table)).unwrap();
-    assert_eq!(read.common.mode, WriteMode::Shadow);
+    assert_eq!(read.common.mode, ConnectorMode::Shadow);
     let deployment = documents.iter().find(|document| document["kind"] == "StatefulSet").unwrap();
     let pod = &deployment["spec"]["template"]["spec"];
     let account = &manifest("rights.yaml")[1]["metadata"]["name"];

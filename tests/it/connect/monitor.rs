@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use fairshared::connectors::connector_monitor::{ConnectorMonitor, UnreadyReason};
 use fairshared::connectors::fault::RoundFault;
-use fairshared::connectors::outcome::{RoundOutcome, WriteMode};
+use fairshared::connectors::outcome::RoundOutcome;
 use fairshared::connectors::scheduler::JobCounts;
+use fairshared::domain::connectors::ConnectorMode;
 use fairshared::service::Clock;
 use serde_json::{Value, json};
 
@@ -20,7 +21,7 @@ use crate::support::ManualClock;
 fn monitor(poll_seconds: u64) -> (ConnectorMonitor, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::at("2026-01-13T12:00:00Z"));
     let poll = Duration::from_secs(poll_seconds);
-    (ConnectorMonitor::new("planned", WriteMode::Order, poll, Arc::clone(&clock) as Arc<dyn Clock>), clock)
+    (ConnectorMonitor::new("planned", ConnectorMode::Order, poll, Arc::clone(&clock) as Arc<dyn Clock>), clock)
 }
 
 fn unready(code: &'static str, detail: &str) -> Result<(), UnreadyReason> {
@@ -31,7 +32,7 @@ fn unready(code: &'static str, detail: &str) -> Result<(), UnreadyReason> {
 fn all_families_are_there() {
     let (monitor, clock) = monitor(15);
     let outcome = RoundOutcome {
-        mode: WriteMode::Order,
+        mode: ConnectorMode::Order,
         counts: JobCounts { jobs: 9, pending: 8, eligible: 3, held: 1, dependent: 2, limited: 1, fixed: 1 },
         reported: 4,
         rejected: 0,

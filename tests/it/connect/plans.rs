@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use fairshared::api::sequence::ServerOrder;
 use fairshared::cli::connect::run_conversion::convert_runs;
-use fairshared::connectors::outcome::WriteMode;
 use fairshared::connectors::scheduler::{QueueReading, SchedulerConnector, ValueWrite, WriteAim, WritePlan};
 use fairshared::connectors::slurm::SlurmConnector;
 use fairshared::connectors::slurm::queue::{PartitionTiers, SlurmQueue, join_readings};
@@ -15,6 +14,7 @@ use fairshared::connectors::slurm::sprio::read_priorities;
 use fairshared::connectors::slurm::squeue::read_jobs;
 use fairshared::connectors::slurm::tres::SlotMapping;
 use fairshared::connectors::state_file::ConnectorState;
+use fairshared::domain::connectors::ConnectorMode;
 use fairshared::service::SystemClock;
 use serde_json::json;
 
@@ -31,13 +31,13 @@ fn recorded_queue() -> SlurmQueue {
     queue(recorded::SQUEUE, recorded::SPRIO)
 }
 
-fn settings_of(mode: WriteMode) -> SlurmSettings {
+fn settings_of(mode: ConnectorMode) -> SlurmSettings {
     let mut settings = SlurmSettings::default();
     settings.common.mode = mode;
     settings
 }
 
-fn plan(mode: WriteMode, queue: &SlurmQueue, written: &[(&str, i64)], order: Option<&[u64]>) -> WritePlan {
+fn plan(mode: ConnectorMode, queue: &SlurmQueue, written: &[(&str, i64)], order: Option<&[u64]>) -> WritePlan {
     plan_with(settings_of(mode), queue, written, order)
 }
 
@@ -60,7 +60,7 @@ fn writes(plan: &WritePlan) -> Vec<(&str, i64)> {
 #[test]
 fn the_tier_comes_before_the_order_of_the_server() {
     // 42 and 40 have values already, and 33 and 41 come between; the highest own priority is 900.
-    let plan = plan(WriteMode::Order, &recorded_queue(), &[], Some(&[33, 42, 40, 41]));
+    let plan = plan(ConnectorMode::Order, &recorded_queue(), &[], Some(&[33, 42, 40, 41]));
     assert_eq!(writes(&plan), [("40", 6_000), ("33", 5_000), ("41", 1_550)]);
     assert_eq!(plan.kept.iter().map(|write| &*write.job).collect::<Vec<_>>(), ["42"]);
 }
@@ -69,7 +69,7 @@ fn the_tier_comes_before_the_order_of_the_server() {
 fn the_head_is_chosen_by_tier_first() {
     let queue = recorded_queue();
     assert!(queue.has_several_tiers());
-    let mut settings = settings_of(WriteMode::Order);
+    let mut settings = settings_of(ConnectorMode::Order);
     settings.common.head = 1;
     // 40 is the last in the order of the server, and its partition is the first for Slurm. It keeps its value.
     let plan = plan_with(settings, &queue, &[], Some(&[33, 42, 41, 40]));
@@ -90,11 +90,11 @@ fn simple_queue(jobs: &[(u64, &str)]) -> SlurmQueue {
 fn a_nice_below_0_is_outweighed() {
     // Nice pushes 1 down to -4900 or -4901, which sprio shows as 1; 3 is pushed so far that it is left there.
     let terms = [(1, "1|0|100|0|0|0|0|0|5000"), (2, "300|0|300|0|0|0|0|0|0"), (3, "1|0|0|0|0|0|0|0|2000000")];
-    let found = plan(WriteMode::Order, &simple_queue(&terms), &[], Some(&[1, 3, 2]));
+    let found = plan(ConnectorMode::Order, &simple_queue(&terms), &[], Some(&[1, 3, 2]));
     assert_eq!(writes(&found), [("1", 7_201), ("2", 1_000)]);
     // These values give the order already, so that nothing is written again.
     let terms = [(1, "2301|7201|100|0|0|0|0|0|5000"), (2, "1300|1000|300|0|0|0|0|0|0"), terms[2]];
-    let found = plan(WriteMode::Order, &simple_queue(&terms), &[], Some(&[1, 3, 2]));
+    let found = plan(ConnectorMode::Order, &simple_queue(&terms), &[], Some(&[1, 3, 2]));
     assert_eq!(writes(&found), []);
 }
 
@@ -102,7 +102,7 @@ fn a_nice_below_0_is_outweighed() {
 fn what_leaves_the_window_goes_back() {
     // 28 runs, 36 is held, and 99 has gone. Only 33 is in the window.
     let written = [("28", 5), ("36", 6), ("99", 7)];
-    let plan = plan(WriteMode::Order, &recorded_queue(), &written, Some(&[33]));
+    let plan = plan(ConnectorMode::Order, &recorded_queue(), &written, Some(&[33]));
     assert_eq!(writes(&plan), [("33", 1_900), ("40", 0), ("42", 0), ("28", 0), ("36", 0)]);
     assert_eq!(plan.gone, ["99"]);
 }
@@ -112,20 +112,20 @@ fn a_requeued_job_that_still_ends_is_not_forgotten() {
     let row = |state: &str| format!("7|N/A|7|{state}|None|games|climate|main|1795993825|1|cpu=1|\n");
     for (jobs, gone) in [(row("COMPLETING"), vec![]), (String::new(), vec![]), (row("RUNNING"), vec!["8"])] {
         let written = if gone.is_empty() { vec![("7", 5)] } else { vec![("8", 5)] };
-        let plan = plan(WriteMode::Order, &queue(&jobs, ""), &written, Some(&[]));
+        let plan = plan(ConnectorMode::Order, &queue(&jobs, ""), &written, Some(&[]));
         assert_eq!((writes(&plan), plan.gone.iter().map(|job| &**job).collect()), (vec![], gone));
     }
 }
 
 #[test]
 fn values_by_rank() {
-    let plan = plan(WriteMode::Factor, &recorded_queue(), &[], Some(&[33, 42, 40, 41]));
+    let plan = plan(ConnectorMode::Factor, &recorded_queue(), &[], Some(&[33, 42, 40, 41]));
     assert_eq!(writes(&plan), [("33", 100_000), ("42", 75_000), ("40", 50_000), ("41", 25_000)]);
 }
 
 #[test]
 fn a_reset_writes_to_all_that_have_a_value_and_to_those_whose_value_is_not_shown() {
-    let plan = plan(WriteMode::Shadow, &recorded_queue(), &[], None);
+    let plan = plan(ConnectorMode::Shadow, &recorded_queue(), &[], None);
     let unshown = ["28", "29", "30", "31", "32", "34", "36", "38", "39"];
     assert_eq!(writes(&plan), ["40", "42"].into_iter().chain(unshown).map(|job| (job, 0)).collect::<Vec<_>>());
 }
@@ -148,7 +148,7 @@ fn tasks_are_written_behind_their_array() {
     let job = |id: u64| format!("{id}|N/A|44|PENDING|Priority|games|climate|main|1795993825|1|cpu=1|\n");
     let jobs: String = [44, 46, 47].map(job).concat() + &job(99).replace("|44|", "|99|");
     let shown = "99|main|1|0|0|0|0|0|0|0|0|\n44|main|1|0|0|0|0|0|0|0|0|\n46|main|1|0|0|0|0|0|0|0|0|\n47|main|1|0|0|0|0|0|0|0|0|\n";
-    let plan = plan(WriteMode::Order, &queue(&jobs, shown), &[], Some(&[46, 44, 99]));
+    let plan = plan(ConnectorMode::Order, &queue(&jobs, shown), &[], Some(&[46, 44, 99]));
     assert_eq!(writes(&plan), [("44", 2_001), ("46", 3_001), ("47", 0), ("99", 1_001)]);
     assert_eq!(plan.joined, ["46", "47"].map(str::to_owned).into());
 }

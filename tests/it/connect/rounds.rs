@@ -14,7 +14,7 @@ use fairshared::api::sequence::{OrderRequest, ServerOrder};
 use fairshared::connectors::eligible::EligibleWorkload;
 use fairshared::connectors::fault::RoundFault;
 use fairshared::connectors::instance_lock::{ExistingLock, InstanceLock};
-use fairshared::connectors::outcome::{RoundOutcome, WriteMode};
+use fairshared::connectors::outcome::RoundOutcome;
 use fairshared::connectors::report_spool::{ReportSpool, SpooledReports};
 use fairshared::connectors::round::{RoundRunner, RoundSettings};
 use fairshared::connectors::scheduler::{
@@ -22,6 +22,7 @@ use fairshared::connectors::scheduler::{
 };
 use fairshared::connectors::server::{FairShareServer, ReportedRows, ServerFailure};
 use fairshared::connectors::state_file::ConnectorState;
+use fairshared::domain::connectors::ConnectorMode;
 use fairshared::domain::time::Timestamp;
 use fairshared::service::Clock;
 use serde_json::{Value, json};
@@ -213,7 +214,7 @@ impl FairShareServer for PlannedServer {
 
 type PlannedRunner = RoundRunner<PlannedScheduler, PlannedServer>;
 
-fn runner(world: &SharedWorld, clock: &Arc<ManualClock>, folder: &Path, mode: WriteMode) -> PlannedRunner {
+fn runner(world: &SharedWorld, clock: &Arc<ManualClock>, folder: &Path, mode: ConnectorMode) -> PlannedRunner {
     let settings = RoundSettings {
         mode,
         resource_group: "g".to_owned(),
@@ -244,7 +245,7 @@ fn start() -> (SharedWorld, Arc<ManualClock>, TempDir) {
 async fn shadow_reports_and_compares_and_writes_nothing() {
     let (world, clock, folder) = start();
     world.borrow_mut().knows_current_order = true;
-    let mut runner = runner(&world, &clock, folder.path(), WriteMode::Shadow);
+    let mut runner = runner(&world, &clock, folder.path(), ConnectorMode::Shadow);
     let outcome = runner.run().await;
     assert_eq!((codes(&outcome), outcome.reported, outcome.spooled), (vec![], 2, 0));
     assert_eq!((outcome.compared, outcome.same_place, outcome.kendall_tau), (Some(2), Some(0), Some(-1.0)));
@@ -279,7 +280,7 @@ async fn shadow_reports_and_compares_and_writes_nothing() {
 #[tokio::test]
 async fn a_server_that_compares_no_orders_still_orders() {
     let (world, clock, folder) = start();
-    let mut runner = runner(&world, &clock, folder.path(), WriteMode::Factor);
+    let mut runner = runner(&world, &clock, folder.path(), ConnectorMode::Factor);
     let outcome = runner.run().await;
     assert_eq!((codes(&outcome), outcome.compared, outcome.kendall_tau), (vec![], None, None));
     let world = world.borrow();
@@ -291,12 +292,12 @@ async fn a_server_that_compares_no_orders_still_orders() {
 #[tokio::test]
 async fn the_state_names_values_before_they_are_written() {
     let (world, clock, folder) = start();
-    let outcome = runner(&world, &clock, folder.path(), WriteMode::Order).run().await;
+    let outcome = runner(&world, &clock, folder.path(), ConnectorMode::Order).run().await;
     assert_eq!((codes(&outcome), outcome.wanted_writes, outcome.written), (vec![], 2, 2));
     let values = [("1".to_owned(), 8), ("2".to_owned(), 9)].into();
     assert_eq!(world.borrow().state_at_write[0].written, values);
     // The next process takes them back.
-    let outcome = runner(&world, &clock, folder.path(), WriteMode::Order).reset().await;
+    let outcome = runner(&world, &clock, folder.path(), ConnectorMode::Order).reset().await;
     assert_eq!((codes(&outcome), outcome.written), (vec![], 2));
     assert_eq!(ConnectorState::load(folder.path()).unwrap().written, [].into());
 }
@@ -304,7 +305,7 @@ async fn the_state_names_values_before_they_are_written() {
 #[tokio::test]
 async fn without_the_server_nothing_is_written_and_reports_wait() {
     let (world, clock, folder) = start();
-    let mut runner = runner(&world, &clock, folder.path(), WriteMode::Order);
+    let mut runner = runner(&world, &clock, folder.path(), ConnectorMode::Order);
     runner.run().await;
     world.borrow_mut().is_server_away = true;
     clock.advance_seconds(60);
@@ -325,27 +326,27 @@ async fn without_the_server_nothing_is_written_and_reports_wait() {
 async fn rejected_rows_and_obstacles_stop_writes() {
     let (world, clock, folder) = start();
     world.borrow_mut().rejected = 1;
-    let outcome = runner(&world, &clock, folder.path(), WriteMode::Order).run().await;
+    let outcome = runner(&world, &clock, folder.path(), ConnectorMode::Order).run().await;
     assert_eq!(
         (codes(&outcome), outcome.reported, outcome.rejected, outcome.is_ok()),
         (vec!["a_code", "missing_rows"], 1, 1, false)
     );
     world.borrow_mut().rejected = 0;
     world.borrow_mut().obstacle = true;
-    let outcome = runner(&world, &clock, folder.path(), WriteMode::Order).run().await;
+    let outcome = runner(&world, &clock, folder.path(), ConnectorMode::Order).run().await;
     assert_eq!(codes(&outcome), ["priority_type"]);
     assert!(world.borrow().written.is_empty());
     // In the mode shadow it is no fault of a round.
-    assert!(runner(&world, &clock, folder.path(), WriteMode::Shadow).run().await.is_ok());
+    assert!(runner(&world, &clock, folder.path(), ConnectorMode::Shadow).run().await.is_ok());
 }
 
 #[tokio::test]
 async fn rejected_rows_are_reported_again_and_stop_the_writes_of_later_rounds() {
     let (world, clock, folder) = start();
     world.borrow_mut().rejected = 1;
-    runner(&world, &clock, folder.path(), WriteMode::Order).run().await;
+    runner(&world, &clock, folder.path(), ConnectorMode::Order).run().await;
     // Also another process knows of them, and reads again what was a day before.
-    let mut runner = runner(&world, &clock, folder.path(), WriteMode::Order);
+    let mut runner = runner(&world, &clock, folder.path(), ConnectorMode::Order);
     world.borrow_mut().is_accounting_away = true;
     assert_eq!(codes(&runner.run().await), ["slurm_away", "missing_rows"]);
     clock.advance_seconds(15);
@@ -365,7 +366,7 @@ async fn rejected_rows_are_reported_again_and_stop_the_writes_of_later_rounds() 
 #[tokio::test]
 async fn a_reading_that_is_too_large_stops_neither_older_reports_nor_the_order() {
     let (world, clock, folder) = start();
-    let mut runner = runner(&world, &clock, folder.path(), WriteMode::Order);
+    let mut runner = runner(&world, &clock, folder.path(), ConnectorMode::Order);
     world.borrow_mut().is_server_away = true;
     runner.run().await;
     (world.borrow_mut().is_server_away, world.borrow_mut().lines) = (false, 1 << 17);
@@ -378,7 +379,7 @@ async fn a_reading_that_is_too_large_stops_neither_older_reports_nor_the_order()
 async fn an_accounting_that_is_away_stops_no_order() {
     let (world, clock, folder) = start();
     world.borrow_mut().is_accounting_away = true;
-    let outcome = runner(&world, &clock, folder.path(), WriteMode::Order).run().await;
+    let outcome = runner(&world, &clock, folder.path(), ConnectorMode::Order).run().await;
     assert_eq!((codes(&outcome), outcome.written), (vec!["slurm_away"], 2));
 }
 
@@ -386,7 +387,7 @@ async fn an_accounting_that_is_away_stops_no_order() {
 async fn a_queue_that_cannot_be_read_stops_no_report() {
     let (world, clock, folder) = start();
     world.borrow_mut().is_queue_away = true;
-    let outcome = runner(&world, &clock, folder.path(), WriteMode::Order).run().await;
+    let outcome = runner(&world, &clock, folder.path(), ConnectorMode::Order).run().await;
     assert_eq!((codes(&outcome), outcome.reported, outcome.written), (vec!["unknown_format"], 2, 0));
 }
 
@@ -434,7 +435,7 @@ async fn the_tree_of_people_comes_before_the_reports() {
         let mut world = world.borrow_mut();
         (world.has_tree, world.is_connector, world.is_server_away) = (true, true, true);
     }
-    let mut runner = runner(&world, &clock, folder.path(), WriteMode::Shadow);
+    let mut runner = runner(&world, &clock, folder.path(), ConnectorMode::Shadow);
     assert_eq!(codes(&runner.run().await), ["server_away"]);
     // The tree waits for the server, and is read again at its own interval.
     world.borrow_mut().is_server_away = false;
@@ -454,7 +455,7 @@ async fn the_tree_of_people_comes_before_the_reports() {
 async fn a_key_of_another_role_brings_no_tree() {
     let (world, clock, folder) = start();
     world.borrow_mut().has_tree = true;
-    let mut runner = runner(&world, &clock, folder.path(), WriteMode::Shadow);
+    let mut runner = runner(&world, &clock, folder.path(), ConnectorMode::Shadow);
     for _ in 0..2 {
         let outcome = runner.run().await;
         assert_eq!((codes(&outcome), outcome.reported), (vec![], 2));

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fairshared::config::Config;
-use fairshared::connectors::outcome::WriteMode;
 use fairshared::connectors::setting_values::ConnectorTable;
 use fairshared::connectors::slurm::settings::{SlurmSettings, commented_example};
+use fairshared::domain::connectors::ConnectorMode;
 
 use super::example_keys;
 
@@ -41,7 +41,7 @@ fn all_keys() {
     "#;
     let settings = read(text).unwrap();
     let common = &settings.common;
-    assert_eq!((common.mode, common.head, settings.site_weight, settings.site_max), (WriteMode::Order, 7, 10, 20));
+    assert_eq!((common.mode, common.head, settings.site_weight, settings.site_max), (ConnectorMode::Order, 7, 10, 20));
     let (day, tree) = (Duration::from_hours(24), (settings.tree, settings.tree_sync));
     assert_eq!((common.poll, tree), (Duration::from_secs(5), (day, false)));
     assert_eq!((common.stale_after, common.spool_max_mb), (Some(Duration::from_hours(6)), 9));
