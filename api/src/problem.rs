@@ -77,7 +77,6 @@ pub struct ShownProblem {
 #[derive(Debug, Deserialize)]
 pub struct ShownFault {
     pub pointer: String,
-    #[serde(default)]
     pub code: String,
     pub detail: String,
 }

@@ -159,8 +159,12 @@ pub struct SequenceAgreement {
     /// workloads.
     pub kendall_tau: Option<f64>,
     /// The owners whose workloads are further ahead in this order, at most 20, the one with the most places first.
+    #[serde(default)]
+    #[schema(required = true)]
     pub gain: Vec<OwnerPlaces>,
     /// The owners whose workloads are further back in this order, likewise.
+    #[serde(default)]
+    #[schema(required = true)]
     pub lose: Vec<OwnerPlaces>,
 }
 
@@ -197,7 +201,7 @@ pub struct WorkloadRow<'a> {
     pub requested_slots: &'a BTreeMap<String, String>,
 }
 
-/// The order that the server answered, as clients read it: without the parts that none of them uses.
+/// The order that the server answered, as clients read it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct ServerOrder {
     pub items: Vec<WorkloadPlace>,

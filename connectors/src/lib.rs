@@ -4,7 +4,7 @@
 //! The frame is in the files of this folder: the state on disk, the lock, the spool of reports, the round and its outcome. It
 //! knows no scheduler. A scheduler is one folder with an implementation of [`scheduler::SchedulerConnector`].
 //!
-//! A round sends its requests to a [`server::FairShareServer`]; [`api_server::ApiServer`] is the one over HTTP. It reads no accounting:
+//! A round sends its requests to a [`server::FairShareServer`]; [`api_server::ApiServer`] is the one over HTTP. The frame reads no accounting:
 //! the command passes that in as a function, so that the importers are not needed here.
 //!
 //! Invariants:

@@ -116,7 +116,7 @@ async fn set(args: SetArgs, client: &ApiClient) -> Result<(), CommandFailure> {
         "reason": reason,
     });
     let call = client.put(["resource-groups", &group, "agents", &agent]).json(&body)?;
-    let answer = call.send().await.map_err(|failure| CommandFailure::from(failure).without_places())?;
+    let answer = call.send().await.map_err(CommandFailure::without_places)?;
     let is_new = answer.is_new();
     warn(&answer.json().await?);
     let done = if is_new { "created" } else { "replaced" };

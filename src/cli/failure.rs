@@ -77,9 +77,8 @@ impl CommandFailure {
     }
 
     /// Removes the pointers of faults, for commands that build the body from flags. The sentences say what is wrong.
-    #[must_use]
-    pub fn without_places(self) -> Self {
-        self.at(|_| Some(""))
+    pub fn without_places(failure: impl Into<Self>) -> Self {
+        failure.into().at(|_| Some(""))
     }
 
     /// A file that cannot be read.

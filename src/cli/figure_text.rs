@@ -14,7 +14,7 @@ pub fn duration_text(seconds: f64) -> String {
     }
 }
 
-/// A share in percent.
-pub fn percent_text(share: f64) -> String {
+/// A share in percent, to one digit, where shares of simulations are compared.
+pub fn share_text(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }

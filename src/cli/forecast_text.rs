@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::figure_text::duration_text;
-use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
+use crate::domain::time::Timestamp;
 use crate::service::{Clock, SystemClock};
 
 /// The columns of a forecast for programs.
@@ -36,7 +35,17 @@ fn starts(forecast: &Value) -> String {
     };
     // The forecast may be some minutes old.
     let now = SystemClock.now();
-    let seconds_until = |at: Timestamp| (at.micros() - now.micros()).max(0) as f64 / MICROS_PER_SECOND as f64;
-    let [soonest, median, latest] = [p10, p50, p90].map(|at| duration_text(seconds_until(at)));
+    let [soonest, median, latest] = [p10, p50, p90].map(|at| minutes_text(at.micros() - now.micros()));
     if soonest == latest { format!("in {median}") } else { format!("in {median} ({soonest} to {latest})") }
+}
+
+/// A time to come, to the minute: a forecast is no more exact, and the web pages say it so, too.
+fn minutes_text(micros: i64) -> String {
+    let minutes = (micros.max(0) + 30_000_000) / 60_000_000;
+    let (days, hours) = (minutes / 1_440, minutes / 60 % 24);
+    match (days, hours) {
+        (0, 0) => format!("{minutes} min"),
+        (0, _) => format!("{hours} h {} min", minutes % 60),
+        _ => format!("{days} d {hours} h"),
+    }
 }

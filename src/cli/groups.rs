@@ -103,7 +103,7 @@ async fn create(args: CreateArgs, client: &ApiClient) -> Result<(), CommandFailu
     }
     let given = [("scheduler", scheduler), ("reason", reason)];
     body.extend(given.into_iter().filter_map(|(key, value)| Some((key.to_owned(), json!(value?)))));
-    client.put(path).json(&body)?.send().await.map_err(|failure| CommandFailure::from(failure).without_places())?;
+    client.put(path).json(&body)?.send().await.map_err(CommandFailure::without_places)?;
     eprint_line(&format!("resource group {name} created"));
     Ok(())
 }

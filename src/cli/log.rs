@@ -90,8 +90,7 @@ fn with_target_name(mut entry: Value) -> Value {
 
 async fn undo(client: &ApiClient, id: i64, reason: Option<String>) -> CommandOutcome {
     let call = client.post(["audit-log", &id.to_string(), "undo"]).json(&json!({"reason": reason}))?;
-    let answer: Value =
-        call.send().await.map_err(|failure| CommandFailure::from(failure).without_places())?.json().await?;
+    let answer: Value = call.send().await.map_err(CommandFailure::without_places)?.json().await?;
     eprint_line(&format!("change {id} is undone; that is the change {}", answer["audit_id"]));
     warn(&answer);
     Ok(ExitCode::SUCCESS)

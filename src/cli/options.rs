@@ -110,7 +110,7 @@ async fn set(args: SetArgs, config: &Config) -> Result<(), CommandFailure> {
     let client = open_client(config).await?;
     let located = |failure: CommandFailure| match &args.file {
         Some(file) => failure.in_input(&input_name(file)),
-        None => failure.without_places(),
+        None => CommandFailure::without_places(failure),
     };
     if args.dry_run {
         // The output of `get -o json` has more keys than these two.

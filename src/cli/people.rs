@@ -122,12 +122,7 @@ impl EntityCommands {
         reason: Option<String>,
     ) -> Result<bool, CommandFailure> {
         body.extend(reason.map(|reason| ("reason".to_owned(), json!(reason))));
-        let answer = client
-            .put([self.path, name])
-            .json(&body)?
-            .send()
-            .await
-            .map_err(|failure| CommandFailure::from(failure).without_places())?;
+        let answer = client.put([self.path, name]).json(&body)?.send().await.map_err(CommandFailure::without_places)?;
         let is_new = answer.is_new();
         warn(&answer.json().await?);
         Ok(is_new)

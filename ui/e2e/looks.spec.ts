@@ -1,5 +1,5 @@
-// Every page in both themes and sizes: axe finds nothing serious, nothing sticks out, nothing complains. Each theme is seen in one
-// size, with ALL_LOOKS set in both. With SHOTS set, pictures are kept in that folder; with SHOTS_OF only some, as the documentation
+// Every page in each theme, in one size each, and with ALL_LOOKS set in both sizes: axe finds nothing serious, nothing sticks out,
+// nothing complains. With SHOTS set, pictures are kept in that folder; with SHOTS_OF only some, as the documentation
 // has them.
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";

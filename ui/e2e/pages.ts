@@ -1,4 +1,5 @@
 // Every page with an address that shows most of it.
+import { expect } from "vitest";
 import { graphql } from "./browser.ts";
 
 export const GROUP = "gpu-cluster";
@@ -9,12 +10,18 @@ const SCENARIO = Buffer.from(JSON.stringify({ weights: [{ tier: "domain", name: 
 /** The day this number of days before today, in UTC. */
 export const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 
+/** Keeps the division of this moment. While other jobs take their turns for long, the server asks to try again. */
+export async function keepDivision(): Promise<void> {
+  const divide = () => graphql(`mutation { run_job(name: "divide", resource_group: "${GROUP}") { status } }`);
+  await expect.poll(() => divide().then(() => "kept", (error: Error) => error.message), { timeout: 60_000 }).toBe("kept");
+}
+
 /** The name of each page, and its address. Of today a division is kept, so that queues of a day can be seen. */
 export async function everyPage(): Promise<[string, string][]> {
   const query = `{ user_fair_shares(resource_group: "${GROUP}", last: 1) { edges { node { user_uuid project_id } } } }`;
   const answer = await graphql<{ user_fair_shares: { edges: { node: { user_uuid: string; project_id: string } }[] } }>(query);
   const last = answer.user_fair_shares.edges[0]?.node;
-  await graphql(`mutation { run_job(name: "divide", resource_group: "${GROUP}") { status } }`);
+  await keepDivision();
   const before = daysAgo(3);
   return [
     ["overview", `${GROUP}/overview`],

@@ -2,7 +2,7 @@
 import { afterAll, expect, it } from "vitest";
 import { percent } from "../src/lib/numbers.ts";
 import { address, adminKey, graphql, keyOf, launch, person, settled, shutDown } from "./browser.ts";
-import { daysAgo, GROUP } from "./pages.ts";
+import { daysAgo, GROUP, keepDivision } from "./pages.ts";
 
 afterAll(shutDown);
 
@@ -154,7 +154,7 @@ it("a day of which nothing is kept is said to be empty", async () => {
 });
 
 it("queues show the division of a day, fairness the window that ends there, and a user where they stood", async () => {
-  await graphql(`mutation { run_job(name: "divide", resource_group: "${GROUP}") { status } }`);
+  await keepDivision();
   const { page, complaints, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/queues?at=${daysAgo(0)}`);
   await page.getByRole("rowheader", { name: "vision" }).waitFor();

@@ -80,7 +80,7 @@ impl EndpointCall {
 
     pub async fn send(self) -> Result<HttpAnswer, ClientFailure> {
         if self.path.split('/').skip(1).any(str::is_empty) {
-            return Err(ClientFailure::Unusable("a name on the command line is empty".to_owned()));
+            return Err(ClientFailure::Unusable("a name in the request is empty".to_owned()));
         }
         let mut uri = format!("{}{}", self.client.prefix, self.path);
         if !self.query.is_empty() {

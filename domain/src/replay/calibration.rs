@@ -13,7 +13,8 @@ use super::simulation::{ReplaySimulation, RuntimeEstimates};
 use crate::forecast::{DRAWS, RunTimeModel, RunTimeSource, StartPercentiles, median_difference};
 use crate::time::{MICROS_PER_SECOND, Timestamp};
 
-/// How good the forecasts of a replay were. Only jobs count that waited after the round of their submission.
+/// How good the forecasts of a replay were. Only jobs count that waited after the round of their submission. Figures of compared
+/// forecasts are `None` if there are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ForecastCalibration {
     /// The number of jobs that waited.
@@ -26,17 +27,17 @@ pub struct ForecastCalibration {
     /// because from there on no jobs come that a forecast has to expect.
     pub beyond_history: u64,
     /// The part of the compared forecasts whose interval from the 10th to the 90th percentile has the start.
-    pub coverage: f64,
+    pub coverage: Option<f64>,
     /// The parts of the compared forecasts whose job started before the 10th percentile, and after the 90th.
-    pub earlier: f64,
-    pub later: f64,
+    pub earlier: Option<f64>,
+    pub later: Option<f64>,
     /// The median of the difference between the 50th percentile and the start, in seconds; of the same jobs as the next one.
-    pub median_error_seconds: f64,
+    pub median_error_seconds: Option<f64>,
     /// The same with the method of `squeue --start`, for which it says a time too: every job runs as long as the scheduler
     /// expects, and none is submitted later.
-    pub announced_error_seconds: f64,
+    pub announced_error_seconds: Option<f64>,
     /// The median wait from the forecast to the start, in seconds.
-    pub median_wait_seconds: f64,
+    pub median_wait_seconds: Option<f64>,
 }
 
 /// A forecast that was made in a replay.
@@ -91,9 +92,9 @@ impl ForecastCalibration {
             .iter()
             .filter_map(|forecast| Some((forecast, forecast.known?, starts[forecast.job as usize]?)))
             .collect();
-        // What a forecast said decides, and not the start, so that jobs that start late are not left out more than others.
+        // The forecast decides, and not the start, so that jobs that start late are not left out more than others.
         let (compared, beyond): (Vec<_>, Vec<_>) = known.iter().partition(|(_, said, _)| said.p90 <= last_submission);
-        let part = |count: usize| if compared.is_empty() { 0.0 } else { count as f64 / compared.len() as f64 };
+        let part = |count: usize| (!compared.is_empty()).then(|| count as f64 / compared.len() as f64);
         let covered = compared.iter().filter(|(_, said, start)| said.include(*start, 0)).count();
         let both_methods = compared.iter().filter_map(|(made, said, start)| Some((made.announced?, said.p50, *start)));
         let (errors, announced): (Vec<_>, Vec<_>) =
@@ -114,7 +115,7 @@ impl ForecastCalibration {
     }
 }
 
-/// The median of the differences of pairs of times, in seconds; 0: there are no pairs.
-fn median_seconds(pairs: impl IntoIterator<Item = (Timestamp, Timestamp)>) -> f64 {
-    median_difference(pairs).unwrap_or_default() as f64 / MICROS_PER_SECOND as f64
+/// The median of the differences of pairs of times, in seconds; `None` if there are no pairs.
+fn median_seconds(pairs: impl IntoIterator<Item = (Timestamp, Timestamp)>) -> Option<f64> {
+    median_difference(pairs).map(|micros| micros as f64 / MICROS_PER_SECOND as f64)
 }

@@ -7,7 +7,7 @@ use plotters::prelude::*;
 use super::report::ReplayReport;
 use super::show::largest_differences;
 use crate::cli::failure::CommandFailure;
-use crate::cli::figure_text::{duration_text, percent_text};
+use crate::cli::figure_text::{duration_text, share_text};
 use crate::domain::replay::report::{DayFigures, PolicyOutcome, ReplayEntity};
 
 const STYLE_SHEET: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
@@ -77,8 +77,8 @@ fn summary(page: &mut String, report: &ReplayReport) -> std::fmt::Result {
         ("p95", |o| duration_text(o.figures.wait.p95)),
         ("bounded slowdown", |o| format!("{:.1}", o.figures.bounded_slowdown)),
         ("change of the mean wait", |o| o.wait_change.map(duration_text).unwrap_or_default()),
-        ("utilisation", |o| percent_text(o.utilisation)),
-        ("in the wrong hands", |o| percent_text(o.misallocated_share.user)),
+        ("utilisation", |o| share_text(o.utilisation)),
+        ("in the wrong hands", |o| share_text(o.misallocated_share.user)),
         ("Jain's index", |o| format!("{:.3}", o.jains_index.user)),
     ];
     page.push_str("<h2>Policies</h2>");
@@ -120,7 +120,7 @@ fn entity<const N: usize>(names: [Column<ReplayEntity>; N]) -> Vec<Column<Replay
         ("median", |e| duration_text(e.figures.wait.median)),
         ("p95", |e| duration_text(e.figures.wait.p95)),
         ("bounded slowdown", |e| format!("{:.1}", e.figures.bounded_slowdown)),
-        ("used", |e| percent_text(e.used_share)),
+        ("used", |e| share_text(e.used_share)),
         ("change of the mean wait", |e| e.wait_change.map(duration_text).unwrap_or_default()),
     ];
     names.into_iter().chain(figures).collect()

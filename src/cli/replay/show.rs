@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::report::{PolicyForecasts, ReplayReport};
 use crate::cli::failure::CommandFailure;
-use crate::cli::figure_text::{duration_text, percent_text};
+use crate::cli::figure_text::{duration_text, share_text};
 use crate::cli::output::{OutputFormat, print, print_json, print_list};
 use crate::domain::replay::report::{ByTier, PolicyOutcome, ReplayEntity, WaitFigures};
 
@@ -153,10 +153,10 @@ impl ReadableRow {
             median: duration_text(line.wait_median),
             p95: duration_text(line.wait_p95),
             slowdown: format!("{:.1}", line.bounded_slowdown),
-            used: line.used_share.map(percent_text).unwrap_or_default(),
+            used: line.used_share.map(share_text).unwrap_or_default(),
             change: line.wait_change.map(duration_text).unwrap_or_default(),
-            utilisation: line.utilisation.map(percent_text).unwrap_or_default(),
-            misallocated: line.misallocated_users.map(percent_text).unwrap_or_default(),
+            utilisation: line.utilisation.map(share_text).unwrap_or_default(),
+            misallocated: line.misallocated_users.map(share_text).unwrap_or_default(),
             jain: line.jains_index_users.map(|index| format!("{index:.3}")).unwrap_or_default(),
         }
     }
@@ -229,12 +229,12 @@ struct ForecastRow<'r> {
     forecasts: u64,
     known: u64,
     beyond_history: u64,
-    in_interval: String,
-    earlier: String,
-    later: String,
-    error: String,
-    by_announced_times: String,
-    wait: String,
+    in_interval: Option<String>,
+    earlier: Option<String>,
+    later: Option<String>,
+    error: Option<String>,
+    by_announced_times: Option<String>,
+    wait: Option<String>,
 }
 
 impl<'r> ForecastRow<'r> {
@@ -246,12 +246,12 @@ impl<'r> ForecastRow<'r> {
             forecasts: of.asked,
             known: of.known,
             beyond_history: of.beyond_history,
-            in_interval: percent_text(of.coverage),
-            earlier: percent_text(of.earlier),
-            later: percent_text(of.later),
-            error: duration_text(of.median_error_seconds),
-            by_announced_times: duration_text(of.announced_error_seconds),
-            wait: duration_text(of.median_wait_seconds),
+            in_interval: of.coverage.map(share_text),
+            earlier: of.earlier.map(share_text),
+            later: of.later.map(share_text),
+            error: of.median_error_seconds.map(duration_text),
+            by_announced_times: of.announced_error_seconds.map(duration_text),
+            wait: of.median_wait_seconds.map(duration_text),
         }
     }
 }

@@ -183,8 +183,7 @@ async fn set(args: SetArgs, config: &Config) -> Result<(), CommandFailure> {
     }
     let client = open_client(config).await?;
     let call = client.put(["resource-groups", &args.group, "configuration"]).maybe("reason", args.reason);
-    let answer =
-        call.json(&document)?.send().await.map_err(|failure| CommandFailure::from(failure).without_places())?;
+    let answer = call.json(&document)?.send().await.map_err(CommandFailure::without_places)?;
     write_count(&answer.json().await?, "");
     Ok(())
 }

@@ -109,7 +109,7 @@ on_both! {
     async fn an_empty_name_is_refused_before_it_is_sent(db: TestDb) {
         run(&db, ["groups", "create", "g"]).ok();
         for args in [&["users", "show", ""][..], &["groups", "show", ""], &["options", "get", ""], &["rank", ""]] {
-            assert_eq!(run(&db, args).refused(2), "a name on the command line is empty", "{args:?}");
+            assert_eq!(run(&db, args).refused(2), "a name in the request is empty", "{args:?}");
         }
         let again = run(&db, ["groups", "create", "g"]).refused(1);
         assert_eq!(again, "the resource group \"g\" is there already; `options set` changes its options");

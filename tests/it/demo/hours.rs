@@ -71,7 +71,7 @@ async fn assert_answers_at(hour: i64, seed: u64) {
 }
 
 #[tokio::test]
-async fn one_thing_is_wrong_at_any_hour_with_any_of_ten_seeds() {
+async fn one_thing_is_wrong_at_ten_hours_with_ten_seeds() {
     for (hour, seed) in [0, 3, 5, 8, 10, 12, 15, 17, 20, 23].into_iter().zip(1..) {
         assert_answers_at(hour, seed).await;
     }

@@ -29,7 +29,7 @@ const JOB_SECONDS: i64 = 600;
 const ROUNDS_BETWEEN_RUNS: i64 = 6;
 const ROUNDS_A_DAY: i64 = 86_400 / JOB_SECONDS;
 const LOOKBACK: i64 = 7;
-/// The days that are measured, after as many of warming up. A long test takes the whole look-back.
+/// The days that are measured, after as many of warming up. The long test takes the whole look-back.
 const DAYS: i64 = 3;
 const CAST: Cast = SMALL;
 
@@ -258,12 +258,12 @@ async fn reports_that_are_a_round_late_even_out_without_placed() {
     assert!(users <= 0.03 && domains <= 0.01, "{users} {domains}");
 }
 
-/// Late reports with and without `placed`, and the shares that the plain order delivers.
+/// Late reports with and without `placed`, the shares that the plain order delivers, and those over HTTP.
 #[ignore = "long"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn long_late_reports_even_out_and_the_plain_order_misses() {
     for order in [FairshareOrder::Flat, FairshareOrder::Tiered] {
-        let mut found = Vec::new();
+        let (mut found, mut domains) = (Vec::new(), Vec::new());
         for (mode, when) in [
             (SequenceMode::Progressive, Reports::AtOnce),
             (SequenceMode::Progressive, Reports::LateAndPlaced),
@@ -271,9 +271,18 @@ async fn long_late_reports_even_out_and_the_plain_order_misses() {
             (SequenceMode::Plain, Reports::AtOnce),
         ] {
             let f = cluster(order).await;
-            found.push(delivered(&f, &Way::Direct, order, mode, when, LOOKBACK).await.0);
+            let (of_users, of_domains) = delivered(&f, &Way::Direct, order, mode, when, LOOKBACK).await;
+            found.push(of_users);
+            domains.push(of_domains);
         }
         let [at_once, with_placed, late, plain] = found[..] else { panic!("{found:?}") };
         assert!(at_once.max(with_placed).max(late) <= 0.03 && plain > 0.03, "{}: {found:?}", order.as_str());
+        let is_delivered = domains[..3].iter().all(|domain| *domain <= 0.01);
+        assert!(order == FairshareOrder::Flat || is_delivered, "{domains:?}");
     }
+    let f = cluster(FairshareOrder::Tiered).await;
+    let way = Way::http(&f).await;
+    let (users, domains) =
+        delivered(&f, &way, FairshareOrder::Tiered, SequenceMode::Progressive, Reports::AtOnce, LOOKBACK).await;
+    assert!(users <= 0.03 && domains <= 0.01, "over HTTP: {users} {domains}");
 }
