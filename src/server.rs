@@ -15,6 +15,7 @@ mod new_groups;
 mod request_runtime;
 mod slot_name_sources;
 mod startup_router;
+mod watched_body;
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ use crate::server::{self, ConnectionLimits, ServerApp, StartupRouter};
 
 /// Listens from the beginning. Requests are answered once there is a service.
 pub struct RunningServer {
-    startup: StartupRouter,
+    startup_router: StartupRouter,
     shutdown: CancellationToken,
     server: JoinHandle<()>,
     signals: StopSignals,
@@ -26,15 +26,16 @@ impl RunningServer {
     pub fn new(listener: TcpListener, config: &Config) -> Result<Self, CommandFailure> {
         let signals = StopSignals::listen()?;
         let address = listener.local_addr().map_err(|e| CommandFailure::Failed(format!("no address: {e}")))?;
-        let (startup, shutdown) = (StartupRouter::closed(&config.cors_origins), CancellationToken::new());
+        let (startup_router, shutdown) = (StartupRouter::closed(&config.cors_origins), CancellationToken::new());
         files::make_room_for(config.max_connections).map_err(|error| CommandFailure::Unusable(error.to_string()))?;
-        let server = tokio::spawn(server::serve_router(startup.clone(), listener, limits(config), shutdown.clone()));
-        Ok(Self { startup, shutdown, server, signals, address: format!("http://{address}") })
+        let server =
+            tokio::spawn(server::serve_router(startup_router.clone(), listener, limits(config), shutdown.clone()));
+        Ok(Self { startup_router, shutdown, server, signals, address: format!("http://{address}") })
     }
 
     /// Starts to answer requests with the service.
     pub fn open(&self, app: ServerApp) {
-        self.startup.open(server::router(app));
+        self.startup_router.open(server::router(app));
     }
 
     /// The result of `work`; `None` if a signal requests the stop first.

@@ -1,11 +1,17 @@
 //! The time limits of a connection: for the head of a request, between two requests, and while the client does not read
 //! a response. The time in handlers is not limited here.
 //!
+//! With HTTP/2 a client may read one response and leave another one unread, or hold a response back with a window of 0 while it
+//! sends PINGs. Traffic on the connection therefore says nothing about a response: each one that the client has not taken as a
+//! whole has a time of its own, and the limit counts for it whatever else happens on the connection.
+//!
 //! hyper's limit for heads (`header_read_timeout`) also counts the time between two requests, exists for HTTP/1 alone, and
 //! begins only when the version of HTTP is known. This clock has a limit for each kind of waiting, from the first moment of
 //! a connection on, and the same for both versions.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use axum::http::Version;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -21,13 +27,25 @@ pub struct ConnectionClock {
 }
 
 struct ClockState {
-    /// The number of requests that handlers work on. With HTTP/2 there may be several. While it is not 0, no limit counts.
+    /// The number of requests that handlers work on. With HTTP/2 there may be several. While it is not 0, no limit counts but
+    /// that of unread responses.
     handled_requests: usize,
+    /// The number of the next response.
+    next_response: u64,
+    /// The responses of which hyper has pieces that the client has not taken, by number.
+    unread_responses: BTreeMap<u64, UnreadResponse>,
     /// True for a new connection, and with HTTP/1 from the first byte of a further request until its handler begins. With HTTP/2
     /// a byte after a response need not belong to a request, because the client also acknowledges what it has received.
     awaits_head: bool,
     speaks_http2: bool,
     /// The moment from which the limit of the present wait counts.
+    since: Instant,
+}
+
+struct UnreadResponse {
+    /// The number of pieces that hyper holds.
+    pieces: usize,
+    /// The last moment at which the client took a part of the response, or at which its first piece was ready.
     since: Instant,
 }
 
@@ -45,7 +63,14 @@ impl Drop for HandledRequest {
 
 impl ConnectionClock {
     pub fn new(limits: ConnectionLimits) -> Arc<Self> {
-        let state = ClockState { handled_requests: 0, awaits_head: true, speaks_http2: false, since: Instant::now() };
+        let state = ClockState {
+            handled_requests: 0,
+            next_response: 0,
+            unread_responses: BTreeMap::new(),
+            awaits_head: true,
+            speaks_http2: false,
+            since: Instant::now(),
+        };
         Arc::new(Self { limits, state: Mutex::new(state) })
     }
 
@@ -57,6 +82,37 @@ impl ConnectionClock {
         state.awaits_head = false;
         state.speaks_http2 = version == Version::HTTP_2;
         HandledRequest(Arc::clone(self))
+    }
+
+    /// A number for a further response of this connection.
+    pub fn next_response(&self) -> u64 {
+        let mut state = self.state();
+        state.next_response += 1;
+        state.next_response
+    }
+
+    /// Call this when a piece of a response's body is ready.
+    pub fn begin_piece(&self, response: u64) {
+        let begun = UnreadResponse { pieces: 0, since: Instant::now() };
+        self.state().unread_responses.entry(response).or_insert(begun).pieces += 1;
+    }
+
+    /// Call this when the client has taken a part of a piece.
+    pub fn note_progress(&self, response: u64) {
+        if let Some(unread) = self.state().unread_responses.get_mut(&response) {
+            unread.since = Instant::now();
+        }
+    }
+
+    /// Call this when the client has taken a whole piece, or never will.
+    pub fn end_piece(&self, response: u64) {
+        let mut state = self.state();
+        if let Some(unread) = state.unread_responses.get_mut(&response) {
+            unread.pieces -= 1;
+            if unread.pieces == 0 {
+                state.unread_responses.remove(&response);
+            }
+        }
     }
 
     /// The stream of the connection, which notes its traffic on this clock.
@@ -91,7 +147,9 @@ impl ConnectionClock {
     fn deadline(&self) -> Option<Instant> {
         let state = self.state();
         let limit = if state.awaits_head { self.limits.head } else { self.limits.idle };
-        (state.handled_requests == 0).then(|| state.since + limit)
+        let waiting = (state.handled_requests == 0).then(|| state.since + limit);
+        let unread = state.unread_responses.values().map(|unread| unread.since + self.limits.idle).min();
+        waiting.into_iter().chain(unread).min()
     }
 
     /// Returns once the client has exceeded a limit.
@@ -107,6 +165,25 @@ impl ConnectionClock {
                 deadline => sleep_until(deadline.unwrap_or(look).min(look)).await,
             }
         }
+    }
+
+    /// Returns once no request has been in progress for `time`, counted from now on.
+    pub async fn unused_for(&self, time: Duration) {
+        let start = Instant::now();
+        loop {
+            let since = self.last_use().max(start);
+            if since.elapsed() >= time {
+                return;
+            }
+            sleep_until(since + time).await;
+        }
+    }
+
+    /// The last moment of traffic for a request: now while one is in progress.
+    fn last_use(&self) -> Instant {
+        let state = self.state();
+        let in_progress = state.handled_requests > 0 || !state.unread_responses.is_empty();
+        if in_progress { Instant::now() } else { state.since }
     }
 
     fn state(&self) -> MutexGuard<'_, ClockState> {

@@ -3,6 +3,9 @@
 //! A connection speaks HTTP/1.1 or HTTP/2, in plain text. A client begins HTTP/2 without asking ("prior knowledge"); the first
 //! bytes of a connection say which version it is. The limits of HTTP/2 against clients that reset streams or send frames
 //! without end are those of hyper and h2.
+//!
+//! At a shutdown a connection finishes its requests. The first request of a connection may be on its way at that moment, and
+//! a client of HTTP/2 has to acknowledge the shutdown with a PING. Both have a short time.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -17,22 +20,30 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::connection_clock::ConnectionClock;
 use super::layers;
 use super::limits::ConnectionLimits;
 use super::request_runtime;
 use super::startup_router::StartupRouter;
+use super::watched_body::WatchedBody;
 use crate::process::random;
 use crate::rest::problem::{self, Problem};
 
 /// The number of requests of one HTTP/2 connection that may be in progress at the same time: the least that RFC 9113
 /// advises.
 const MAX_CONCURRENT_STREAMS: u32 = 100;
+/// Bytes of all bodies of requests on one HTTP/2 connection that may arrive before their handlers read them.
+const CONNECTION_RECEIVE_WINDOW: u32 = 1 << 20;
+/// Bytes of one body of a request on an HTTP/2 connection that may arrive before its handler reads them. A small part of the
+/// connection's, because otherwise one body that waits for its handler would hold up all others.
+const STREAM_RECEIVE_WINDOW: u32 = 64 << 10;
+/// Bytes of one response that may wait in an HTTP/2 connection before the next piece of its body is taken.
+const STREAM_SEND_BUFFER: usize = 64 << 10;
 /// The number of connections beyond the limit that get an answer at the same time. Further connections are closed
 /// without one.
 const MAX_REFUSED_CONNECTIONS: usize = 256;
@@ -40,6 +51,8 @@ const MAX_REFUSED_CONNECTIONS: usize = 256;
 const REFUSED_REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long requests in progress may take after the start of a shutdown.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a connection without a request in progress stays open after the start of a shutdown.
+const SHUTDOWN_UNUSED_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Answers with `router` until `shutdown` is cancelled, then waits for the requests in progress.
 pub async fn serve_router(
@@ -50,7 +63,7 @@ pub async fn serve_router(
 ) {
     let permits = Arc::new(Semaphore::new(limits.most));
     let refusals = Arc::new(Semaphore::new(MAX_REFUSED_CONNECTIONS));
-    let open = GracefulShutdown::new();
+    let connections = TaskTracker::new();
     loop {
         let stream = tokio::select! {
             (stream, _) = Listener::accept(&mut listener) => stream,
@@ -62,13 +75,14 @@ pub async fn serve_router(
             tracing::debug!(%error, "TCP_NODELAY not set");
         }
         if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
-            tokio::spawn(answer_requests(stream, router.clone(), limits, open.watcher(), permit));
+            connections.spawn(answer_requests(stream, router.clone(), limits, shutdown.clone(), permit));
         } else if let Ok(permit) = Arc::clone(&refusals).try_acquire_owned() {
-            tokio::spawn(refuse_connection(stream, limits.most, permit));
+            connections.spawn(refuse_connection(stream, limits.most, permit));
         }
     }
     drop(listener);
-    if tokio::time::timeout(DRAIN_TIMEOUT, open.shutdown()).await.is_err() {
+    connections.close();
+    if tokio::time::timeout(DRAIN_TIMEOUT, connections.wait()).await.is_err() {
         tracing::warn!("connections were still open at the end of the drain");
     }
 }
@@ -76,7 +90,9 @@ pub async fn serve_router(
 /// The builder of connections of both versions of HTTP.
 fn connection_builder() -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http2().max_concurrent_streams(MAX_CONCURRENT_STREAMS);
+    let mut http2 = builder.http2();
+    http2.max_concurrent_streams(MAX_CONCURRENT_STREAMS).max_send_buf_size(STREAM_SEND_BUFFER);
+    http2.initial_connection_window_size(CONNECTION_RECEIVE_WINDOW).initial_stream_window_size(STREAM_RECEIVE_WINDOW);
     builder
 }
 
@@ -85,35 +101,57 @@ async fn answer_requests(
     stream: TcpStream,
     router: StartupRouter,
     limits: ConnectionLimits,
-    open: Watcher,
+    shutdown: CancellationToken,
     _permit: OwnedSemaphorePermit,
 ) {
     let clock = ConnectionClock::new(limits);
     let service = service_fn(|request: Request<Incoming>| {
         let handled = clock.begin_request(request.version());
+        let clock = Arc::clone(&clock);
         let answering = request_runtime::answer(router.router().clone(), with_host(request.map(Body::new)));
         async move {
             let answer = answering.await;
             drop(handled);
-            Ok::<_, Infallible>(answer)
+            Ok::<_, Infallible>(answer.map(|body| WatchedBody::new(body, clock)))
         }
     });
     let builder = connection_builder();
-    let connection = builder.serve_connection(TokioIo::new(clock.observe(stream)), service);
+    let serving = async {
+        // hyper-util closes a connection without an answer if it is shut down before its first byte is read. `peek`
+        // returns only when there is a byte; `readable` may return before.
+        stream.peek(&mut [0]).await?;
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(clock.observe(stream)), service));
+        tokio::select! {
+            // The connection reads what has arrived before it learns of a shutdown.
+            biased;
+            ended = connection.as_mut() => return ended,
+            () = shutdown.cancelled() => connection.as_mut().graceful_shutdown(),
+        }
+        connection.await
+    };
+    let unused_at_shutdown = async {
+        shutdown.cancelled().await;
+        clock.unused_for(SHUTDOWN_UNUSED_TIMEOUT).await;
+    };
     tokio::select! {
-        ended = open.watch(connection) => {
+        ended = serving => {
             if let Err(error) = ended {
                 tracing::debug!(error, "a connection broke off");
             }
         }
         () = clock.overdue() => tracing::debug!("a connection was closed because its client kept it waiting"),
+        () = unused_at_shutdown => tracing::debug!("an unused connection was closed at the shutdown"),
     }
 }
 
-/// Sets the header `Host` to the host in the address of the request, which comes before the header. With HTTP/2 there may
-/// be no such header.
+/// Sets the header `Host` to the host in the address of the request, if the address has one. In HTTP/1.1 such an address
+/// replaces the header (RFC 9112, section 3.2.2), and in HTTP/2 there may be no header.
 fn with_host(mut request: Request<Body>) -> Request<Body> {
-    let host = request.uri().authority().map(|authority| HeaderValue::from_str(authority.as_str()));
+    let host = request.uri().authority().map(|authority| {
+        // Without a name and password, which are no part of the header.
+        let port = authority.port().map(|port| format!(":{port}")).unwrap_or_default();
+        HeaderValue::try_from(format!("{}{port}", authority.host()))
+    });
     if let Some(Ok(host)) = host {
         request.headers_mut().insert(header::HOST, host);
     }

@@ -32,9 +32,9 @@ impl StartupRouter {
 
     /// A router that answers with `router` from the beginning.
     pub fn opened(router: Router) -> Self {
-        let startup = Self::closed(&[]);
-        startup.open(router);
-        startup
+        let startup_router = Self::closed(&[]);
+        startup_router.open(router);
+        startup_router
     }
 
     /// Makes all further requests go to `router`.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use fairshared::rest::RequestLimits;
 use fairshared::server::{self, ConnectionLimits, ServerApp, StartupRouter};
+use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -13,9 +14,10 @@ use super::support::{Server, app, group};
 use crate::support::database::{TestDb, sqlite};
 use crate::support::fixture::kernel;
 
-pub const SOON: Duration = Duration::from_millis(200);
-/// Far longer than anything here takes.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+/// A limit of a server that a test reaches.
+pub const SHORT_LIMIT: Duration = Duration::from_millis(200);
+/// Far longer than anything in these tests takes.
+pub const TEST_DEADLINE: Duration = Duration::from_secs(30);
 
 /// A server on a socket, until this is dropped.
 pub struct Listening {
@@ -30,8 +32,8 @@ impl Listening {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
-        let startup = StartupRouter::opened(server::router(ServerApp { limits, ..app(&server.fixture) }));
-        tokio::spawn(server::serve_router(startup, listener, connections, shutdown.clone()));
+        let startup_router = StartupRouter::opened(server::router(ServerApp { limits, ..app(&server.fixture) }));
+        tokio::spawn(server::serve_router(startup_router, listener, connections, shutdown.clone()));
         Self { server, address, _until: shutdown.drop_guard() }
     }
 
@@ -48,7 +50,8 @@ impl Listening {
 pub async fn rest_bytes(stream: &mut TcpStream) -> Vec<u8> {
     let mut bytes = Vec::new();
     // A connection that is closed while bytes are on their way to it is reset.
-    let _ = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut bytes)).await.expect("the connection stays open");
+    let _ =
+        tokio::time::timeout(TEST_DEADLINE, stream.read_to_end(&mut bytes)).await.expect("the connection stays open");
     bytes
 }
 
@@ -62,7 +65,7 @@ async fn answer(stream: &mut TcpStream) -> String {
     let mut text = String::new();
     while !text.ends_with('}') {
         let mut bytes = [0; 4096];
-        let count = tokio::time::timeout(PATIENCE, stream.read(&mut bytes)).await.unwrap().unwrap();
+        let count = tokio::time::timeout(TEST_DEADLINE, stream.read(&mut bytes)).await.unwrap().unwrap();
         assert!(count > 0, "closed after {text:?}");
         text.push_str(std::str::from_utf8(&bytes[..count]).unwrap());
     }
@@ -71,7 +74,7 @@ async fn answer(stream: &mut TcpStream) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_head_that_does_not_end_is_given_up() {
-    let long = ConnectionLimits { head: SOON, idle: PATIENCE, ..ConnectionLimits::default() };
+    let long = ConnectionLimits { head: SHORT_LIMIT, idle: TEST_DEADLINE, ..ConnectionLimits::default() };
     let listening = Listening::with(long).await;
     // Nothing at all, a part of the first head, a part of the second one.
     let mut silent = listening.connect().await;
@@ -87,18 +90,18 @@ async fn a_head_that_does_not_end_is_given_up() {
     let mut slow = listening.connect().await;
     let start = Instant::now();
     while slow.write_all(b"G").await.is_ok() {
-        assert!(start.elapsed() < PATIENCE, "the connection stays open");
+        assert!(start.elapsed() < TEST_DEADLINE, "the connection stays open");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_idle_connection_is_closed_and_a_used_one_is_not() {
-    let limits = ConnectionLimits { head: PATIENCE, idle: SOON, ..ConnectionLimits::default() };
+    let limits = ConnectionLimits { head: TEST_DEADLINE, idle: SHORT_LIMIT, ..ConnectionLimits::default() };
     let listening = Listening::with(limits).await;
     let mut used = listening.connect().await;
     let start = Instant::now();
-    while start.elapsed() < 3 * SOON {
+    while start.elapsed() < 3 * SHORT_LIMIT {
         assert!(answer(&mut used).await.starts_with("HTTP/1.1 200"));
     }
     assert_eq!(rest(&mut used).await, "");
@@ -106,11 +109,11 @@ async fn an_idle_connection_is_closed_and_a_used_one_is_not() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_does_not_read_loses_the_connection() {
-    let limits = ConnectionLimits { most: 1, head: PATIENCE, idle: SOON };
+    let limits = ConnectionLimits { most: 1, head: TEST_DEADLINE, idle: SHORT_LIMIT };
     let listening = Listening::with(limits).await;
-    let mut deaf = listening.connect().await;
+    let mut stream = listening.connect().await;
     let requests = "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n".repeat(50);
-    deaf.write_all(requests.as_bytes()).await.unwrap();
+    stream.write_all(requests.as_bytes()).await.unwrap();
     // Its place is free again without a byte read.
     let start = Instant::now();
     loop {
@@ -119,8 +122,41 @@ async fn who_does_not_read_loses_the_connection() {
         if rest(&mut next).await.starts_with("HTTP/1.1 200") {
             break;
         }
-        assert!(start.elapsed() < PATIENCE);
+        assert!(start.elapsed() < TEST_DEADLINE);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_host_of_a_whole_address_comes_before_the_header() {
+    let listening = Listening::with(ConnectionLimits::default()).await;
+    let own = listening.address.to_string();
+    let body = json!({"key": listening.server.key}).to_string();
+    let sign_in = async |host: &str, origin: &str| {
+        let mut stream = listening.connect().await;
+        let request = format!(
+            "POST http://user@{own}/ui/session HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{origin}\r\n\
+             X-Fairshared-CSRF: 1\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+             Connection: close\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        rest(&mut stream).await
+    };
+    let own_page = sign_in("evil.test", &own).await;
+    assert!(own_page.starts_with("HTTP/1.1 204"), "{own_page}");
+    let foreign_page = sign_in("evil.test", "evil.test").await;
+    assert!(foreign_page.starts_with("HTTP/1.1 403"), "{foreign_page}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upgrade_to_http2_is_answered_in_http1() {
+    let listening = Listening::with(ConnectionLimits::default()).await;
+    let mut stream = listening.connect().await;
+    let request = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\n\
+                   HTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n\r\n";
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let answer = rest(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("{\"status\":\"ok\"}"), "{answer}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -143,7 +179,7 @@ async fn a_connection_too_many_is_told_so() {
     drop(second);
     let start = Instant::now();
     while ask().await.unwrap().status() != 200 {
-        assert!(start.elapsed() < PATIENCE);
+        assert!(start.elapsed() < TEST_DEADLINE);
     }
 }
 
@@ -167,18 +203,18 @@ fn row(name: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_may_last_and_must_not_be_silent() {
-    let connections = ConnectionLimits { head: SOON, idle: SOON, ..ConnectionLimits::default() };
-    let limits = RequestLimits { timeout: SOON, silence: 5 * SOON, ..RequestLimits::default() };
+    let connections = ConnectionLimits { head: SHORT_LIMIT, idle: SHORT_LIMIT, ..ConnectionLimits::default() };
+    let limits = RequestLimits { timeout: SHORT_LIMIT, silence: 5 * SHORT_LIMIT, ..RequestLimits::default() };
     let listening = Listening::over(sqlite().await, limits, connections).await;
     let mut steady = listening.connect().await;
     steady.write_all(stream_head(&listening.server).as_bytes()).await.unwrap();
     let start = Instant::now();
     let mut rows = 0;
     // Longer than every limit, as rows keep coming.
-    while start.elapsed() < 7 * SOON {
+    while start.elapsed() < 7 * SHORT_LIMIT {
         steady.write_all(row(&format!("k{rows}")).as_bytes()).await.unwrap();
         rows += 1;
-        tokio::time::sleep(SOON / 4).await;
+        tokio::time::sleep(SHORT_LIMIT / 4).await;
     }
     steady.write_all(b"0\r\n\r\n").await.unwrap();
     let taken = rest(&mut steady).await;

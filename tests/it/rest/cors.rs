@@ -127,9 +127,9 @@ on_both! {
 
 #[tokio::test]
 async fn a_server_that_starts_says_so_to_pages_as_well() {
-    let startup = StartupRouter::closed(&[HeaderValue::from_static(ADMIN)]);
+    let startup_router = StartupRouter::closed(&[HeaderValue::from_static(ADMIN)]);
     let request = Request::get("/resource-groups").header("origin", ADMIN).body(Body::empty()).unwrap();
-    let answer = startup.router().clone().oneshot(request).await.unwrap();
+    let answer = startup_router.router().clone().oneshot(request).await.unwrap();
     assert_eq!(answer.status(), 503);
     assert_eq!(
         (&answer.headers()["access-control-allow-origin"], &answer.headers()["retry-after"]),

@@ -7,7 +7,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::request::Builder as RequestBuilder;
 use axum::http::{Request, Response, Version};
-use axum::routing::get;
+use axum::routing::{get, post};
 use bytes::Bytes;
 use fairshared::rest::RequestLimits;
 use fairshared::server::{self, ConnectionLimits, StartupRouter};
@@ -17,7 +17,7 @@ use futures::stream;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{Builder, SendRequest};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -26,7 +26,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::connections::{Listening, PATIENCE, SOON, rest_bytes};
+use super::connections::{Listening, SHORT_LIMIT, TEST_DEADLINE, rest_bytes};
 use super::support::{Answer, group, request};
 use crate::support::database::sqlite;
 use crate::support::fixture::{id, kernel};
@@ -100,7 +100,7 @@ impl Http2Client {
 
     /// Returns once the server has closed the connection.
     async fn ended(self) -> hyper::Result<()> {
-        timeout(PATIENCE, self.running).await.expect("the connection stays open").unwrap()
+        timeout(TEST_DEADLINE, self.running).await.expect("the connection stays open").unwrap()
     }
 }
 
@@ -167,8 +167,8 @@ impl RunningRouter {
     async fn new(router: Router) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, shutdown) = (listener.local_addr().unwrap(), CancellationToken::new());
-        let startup = StartupRouter::opened(router);
-        let serving = server::serve_router(startup, listener, ConnectionLimits::default(), shutdown.clone());
+        let startup_router = StartupRouter::opened(router);
+        let serving = server::serve_router(startup_router, listener, ConnectionLimits::default(), shutdown.clone());
         Self { address, shutdown, running: tokio::spawn(serving) }
     }
 }
@@ -216,7 +216,7 @@ async fn a_shutdown_waits_for_the_requests_of_a_connection_and_takes_no_more() {
     idle.ended().await.unwrap();
     let start = Instant::now();
     while client.send(Request::get(client.address_of("/healthz")), Body::empty()).await.is_ok() {
-        assert!(start.elapsed() < PATIENCE, "new requests are answered");
+        assert!(start.elapsed() < TEST_DEADLINE, "new requests are answered");
     }
     assert!(TcpStream::connect(server.address).await.is_err());
     assert!(!server.running.is_finished());
@@ -225,6 +225,73 @@ async fn a_shutdown_waits_for_the_requests_of_a_connection_and_takes_no_more() {
     assert_eq!(body, "waited");
     client.ended().await.unwrap();
     server.running.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shutdown_does_not_wait_for_clients_that_do_not_answer() {
+    let (begun, mut begins) = mpsc::unbounded_channel();
+    let opened = CancellationToken::new();
+    let waits = opened.clone();
+    let wait = move || async move {
+        begun.send(()).unwrap();
+        waits.cancelled().await;
+        "waited"
+    };
+    let router = Router::new().route("/", get(|| async { "well" })).route("/wait", get(wait));
+    let server = RunningRouter::new(router).await;
+    let mut silent = TcpStream::connect(server.address).await.unwrap();
+    silent.write_all(&[PREFACE, &get_frame(1)].concat()).await.unwrap();
+    while read_frame(&mut silent).await.0 != HEADERS {}
+    let client = Http2Client::connect(server.address).await;
+    let mut waiting = Box::pin(client.text("/wait"));
+    assert!(futures::poll!(waiting.as_mut()).is_pending());
+    begins.recv().await.unwrap();
+    server.shutdown.cancel();
+    // The server asks with a PING which requests are under way. This client never answers it.
+    rest_bytes(&mut silent).await;
+    // A request in progress may last longer.
+    assert!(!server.running.is_finished());
+    opened.cancel();
+    assert_eq!(waiting.await, "waited");
+    client.ended().await.unwrap();
+    server.running.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_first_request_of_a_connection_is_answered_at_a_shutdown() {
+    let server = RunningRouter::new(Router::new().route("/", get(|| async { "well" }))).await;
+    let mut fresh = TcpStream::connect(server.address).await.unwrap();
+    let mut silent = TcpStream::connect(server.address).await.unwrap();
+    // The server has taken the connections before, because it takes them one after the other.
+    let last = Http2Client::connect(server.address).await;
+    assert_eq!(last.text("/").await, "well");
+    server.shutdown.cancel();
+    last.ended().await.unwrap();
+    fresh.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    let answer = String::from_utf8(rest_bytes(&mut fresh).await).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("well"), "{answer}");
+    assert!(rest_bytes(&mut silent).await.is_empty());
+    server.running.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_is_not_read_holds_up_no_other_body_of_its_connection() {
+    let (begun, mut begins) = mpsc::unbounded_channel();
+    let hold = move |mut body: Body| async move {
+        body.frame().await.unwrap().unwrap();
+        begun.send(()).unwrap();
+        std::future::pending::<()>().await;
+    };
+    let count = |body: Bytes| async move { body.len().to_string() };
+    let server = RunningRouter::new(Router::new().route("/hold", post(hold)).route("/count", post(count))).await;
+    let client = Http2Client::connect(server.address).await;
+    let large = vec![0; 2 << 20];
+    let mut held = Box::pin(client.send(Request::post(client.address_of("/hold")), large));
+    assert!(futures::poll!(held.as_mut()).is_pending());
+    begins.recv().await.unwrap();
+    let counting = client.answer(Request::post(client.address_of("/count")), vec![0; 500_000]);
+    let counted = timeout(TEST_DEADLINE, counting).await.expect("the second body is held up");
+    assert_eq!(counted.bytes, "500000");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -242,7 +309,7 @@ async fn a_body_that_breaks_off_over_http2_is_not_taken_for_whole() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_sends_no_request_is_given_up() {
-    let limits = ConnectionLimits { head: SOON, idle: PATIENCE, ..ConnectionLimits::default() };
+    let limits = ConnectionLimits { head: SHORT_LIMIT, idle: TEST_DEADLINE, ..ConnectionLimits::default() };
     let listening = Listening::with(limits).await;
     // A part of the preface, the preface alone, and a head that does not end.
     let unfinished = [PREFACE, b"\x00\x00\x01\x01\x01\x00\x00\x00\x01\x82"].concat();
@@ -255,11 +322,11 @@ async fn a_connection_that_sends_no_request_is_given_up() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_idle_connection_of_http2_is_closed_and_a_used_one_is_not() {
-    let limits = ConnectionLimits { head: PATIENCE, idle: SOON, ..ConnectionLimits::default() };
+    let limits = ConnectionLimits { head: TEST_DEADLINE, idle: SHORT_LIMIT, ..ConnectionLimits::default() };
     let listening = Listening::with(limits).await;
     let used = Http2Client::connect(listening.address).await;
     let start = Instant::now();
-    while start.elapsed() < 3 * SOON {
+    while start.elapsed() < 3 * SHORT_LIMIT {
         assert_eq!(used.text("/healthz").await, HEALTHY);
     }
     let _ = used.ended().await;
@@ -268,7 +335,7 @@ async fn an_idle_connection_of_http2_is_closed_and_a_used_one_is_not() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_byte_after_an_answer_of_http2_is_not_the_head_of_a_request() {
     // If it were, the connection would stay open for this time.
-    let limits = ConnectionLimits { head: 10 * PATIENCE, idle: SOON, ..ConnectionLimits::default() };
+    let limits = ConnectionLimits { head: 10 * TEST_DEADLINE, idle: SHORT_LIMIT, ..ConnectionLimits::default() };
     let listening = Listening::with(limits).await;
     let mut stream = listening.connect().await;
     stream.write_all(&[PREFACE, &get_frame(1)].concat()).await.unwrap();
@@ -280,20 +347,70 @@ async fn a_byte_after_an_answer_of_http2_is_not_the_head_of_a_request() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_does_not_read_its_answers_loses_the_connection() {
-    let limits = ConnectionLimits { most: 1, head: PATIENCE, idle: SOON };
+    let limits = ConnectionLimits { most: 1, head: TEST_DEADLINE, idle: SHORT_LIMIT };
     let listening = Listening::with(limits).await;
     let mut builder = Builder::new(TokioExecutor::new());
     builder.initial_stream_window_size(1_000);
-    let deaf = Http2Client::connect_by(&builder, listening.address).await;
-    let asked = (0..20).map(|_| deaf.send(Request::get(deaf.address_of("/docs/swagger-ui-bundle.js")), Body::empty()));
+    let client = Http2Client::connect_by(&builder, listening.address).await;
+    let asked =
+        (0..20).map(|_| client.send(Request::get(client.address_of("/docs/swagger-ui-bundle.js")), Body::empty()));
     let unread: Vec<_> = join_all(asked).await.into_iter().map(Result::unwrap).collect();
-    let _ = deaf.ended().await;
+    let _ = client.ended().await;
     drop(unread);
     // Its place is free again.
     let start = Instant::now();
     while Http2Client::connect(listening.address).await.text("/healthz").await != HEALTHY {
-        assert!(start.elapsed() < PATIENCE);
+        assert!(start.elapsed() < TEST_DEADLINE);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pings_do_not_keep_an_unread_answer() {
+    let limits = ConnectionLimits { head: TEST_DEADLINE, idle: SHORT_LIMIT, ..ConnectionLimits::default() };
+    let listening = Listening::with(limits).await;
+    // A window that lets nothing pass, and one that lets only a part of the answer pass.
+    for window in [0_u32, 5] {
+        let mut builder = Builder::new(TokioExecutor::new());
+        builder.initial_stream_window_size(window);
+        builder.timer(TokioTimer::new()).keep_alive_interval(SHORT_LIMIT / 4).keep_alive_timeout(TEST_DEADLINE);
+        let client = Http2Client::connect_by(&builder, listening.address).await;
+        let unread = client.send(Request::get(client.address_of("/healthz")), Body::empty()).await.unwrap();
+        let _ = client.ended().await;
+        drop(unread);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_request_does_not_keep_an_unread_answer() {
+    let limits = ConnectionLimits { head: TEST_DEADLINE, idle: SHORT_LIMIT, ..ConnectionLimits::default() };
+    let listening = Listening::with(limits).await;
+    for window in [0_u32, 5] {
+        let mut builder = Builder::new(TokioExecutor::new());
+        builder.initial_stream_window_size(window);
+        let client = Http2Client::connect_by(&builder, listening.address).await;
+        let report = request(&listening.server.key, "POST", &client.address_of(&group("/kernels")));
+        let endless = Body::from_stream(stream::pending::<std::io::Result<Bytes>>());
+        let report = report.header("content-type", "application/x-ndjson").body(endless).unwrap();
+        let reporting = client.sender.clone().send_request(report);
+        let unread = client.send(Request::get(client.address_of("/healthz")), Body::empty()).await.unwrap();
+        let _ = client.ended().await;
+        drop((reporting, unread));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_head_of_endless_continuations_ends_the_connection() {
+    let limits = ConnectionLimits { head: 10 * TEST_DEADLINE, ..ConnectionLimits::default() };
+    let listening = Listening::with(limits).await;
+    let mut stream = listening.connect().await;
+    // HEADERS that end neither the head nor the stream, and CONTINUATION with the header `x: y`.
+    let begun = [0, 0, 3, HEADERS, 0, 0, 0, 0, 1, 0x82, 0x86, 0x84];
+    let continued = [0, 0, 5, 9, 0, 0, 0, 0, 1, 0, 1, b'x', 1, b'y'];
+    stream.write_all(&[PREFACE, &begun].concat()).await.unwrap();
+    // The server resets a connection that still sends.
+    let sending = async { while stream.write_all(&continued).await.is_ok() {} };
+    timeout(TEST_DEADLINE, sending).await.expect("the connection stays open");
+    assert_eq!(Http2Client::connect(listening.address).await.text("/healthz").await, HEALTHY);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -314,8 +431,8 @@ async fn a_connection_beyond_the_limit_is_refused_over_http2_and_closed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_report_over_http2_may_last_and_must_not_be_silent() {
-    let connections = ConnectionLimits { head: SOON, idle: SOON, ..ConnectionLimits::default() };
-    let limits = RequestLimits { timeout: SOON, silence: 5 * SOON, ..RequestLimits::default() };
+    let connections = ConnectionLimits { head: SHORT_LIMIT, idle: SHORT_LIMIT, ..ConnectionLimits::default() };
+    let limits = RequestLimits { timeout: SHORT_LIMIT, silence: 5 * SHORT_LIMIT, ..RequestLimits::default() };
     let listening = Listening::over(sqlite().await, limits, connections).await;
     let report = |client: &Http2Client| {
         let path = client.address_of(&group("/kernels"));
@@ -326,10 +443,10 @@ async fn a_report_over_http2_may_last_and_must_not_be_silent() {
     let sending = async {
         let (start, mut count) = (Instant::now(), 0);
         // Longer than every limit, as rows keep coming.
-        while start.elapsed() < 7 * SOON {
+        while start.elapsed() < 7 * SHORT_LIMIT {
             rows.unbounded_send(Ok(row(&format!("k{count}")))).unwrap();
             count += 1;
-            tokio::time::sleep(SOON / 4).await;
+            tokio::time::sleep(SHORT_LIMIT / 4).await;
         }
         rows.close_channel();
         count
@@ -368,8 +485,9 @@ async fn the_server_says_what_one_connection_may_ask() {
         let entry = settings.chunks(6).find(|entry| entry[..2] == id.to_be_bytes())?;
         Some(u32::from_be_bytes(entry[2..].try_into().unwrap()))
     };
-    let (max_concurrent_streams, max_header_list_size) = (setting(3), setting(6));
-    assert_eq!((max_concurrent_streams, max_header_list_size), (Some(100), Some(16 << 10)));
+    let (max_concurrent_streams, window, max_header_list_size) = (setting(3), setting(4), setting(6));
+    let expected = (Some(100), Some(64 << 10), Some(16 << 10));
+    assert_eq!((max_concurrent_streams, window, max_header_list_size), expected);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -391,9 +509,9 @@ async fn a_client_that_takes_its_requests_back_in_masses_is_disconnected() {
         // RST_STREAM with the reason CANCEL.
         bytes.extend([0, 0, 4, 3, 0, 0, 0, high, low, 0, 0, 0, 8]);
     }
-    let mut hasty = listening.connect().await;
-    hasty.write_all(&bytes).await.unwrap();
-    let answer = rest_bytes(&mut hasty).await;
+    let mut stream = listening.connect().await;
+    stream.write_all(&bytes).await.unwrap();
+    let answer = rest_bytes(&mut stream).await;
     // The last frame is a GOAWAY with the reason ENHANCE_YOUR_CALM.
     let goaway = answer.windows(9).rposition(|head| head[3..] == [7, 0, 0, 0, 0, 0]).expect("no GOAWAY");
     assert_eq!(answer[goaway + 9 + 4..][..4], [0, 0, 0, 11]);
