@@ -5,6 +5,7 @@ use domain::names::MAX_NAME;
 use domain::reading::at_most;
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::input_warning::InputWarning;
@@ -126,17 +127,22 @@ round_forms! {
     left,
 }
 
+/// A connector as the documentation shows it.
+fn connector_example() -> Value {
+    json!({
+        "cluster": "linux", "kind": "slurm", "version": "0.2.0", "mode": "shadow", "resource_group": "gpu-cluster",
+        "last_round_at": "2026-01-13T12:00:00Z",
+        "last": {
+            "mode": "shadow", "jobs": 420, "pending": 300, "eligible": 250, "held": 20, "dependent": 25, "limited": 4, "fixed": 1,
+            "reported": 420, "rejected": 0, "spooled": 0, "compared": 200, "same_place": 150, "kendall_tau": 0.93,
+            "wanted_writes": 0, "written": 0, "read_back_differs": 0, "left": 0, "seconds": 1.2, "errors": []
+        }
+    })
+}
+
 /// A connector with its last round.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-#[schema(example = json!({
-    "cluster": "linux", "kind": "slurm", "version": "0.2.0", "mode": "shadow", "resource_group": "gpu-cluster",
-    "last_round_at": "2026-01-13T12:00:00Z",
-    "last": {
-        "mode": "shadow", "jobs": 420, "pending": 300, "eligible": 250, "held": 20, "dependent": 25, "limited": 4, "fixed": 1,
-        "reported": 420, "rejected": 0, "spooled": 0, "compared": 200, "same_place": 150, "kendall_tau": 0.93,
-        "wanted_writes": 0, "written": 0, "read_back_differs": 0, "left": 0, "seconds": 1.2, "errors": []
-    }
-}))]
+#[schema(example = json!(connector_example()))]
 pub struct ConnectorStatus {
     /// The cluster whose scheduler it reads.
     pub cluster: String,
@@ -152,15 +158,7 @@ pub struct ConnectorStatus {
 
 /// The connector with the reported round.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(example = json!({
-    "cluster": "linux", "kind": "slurm", "version": "0.2.0", "mode": "shadow", "resource_group": "gpu-cluster",
-    "last_round_at": "2026-01-13T12:00:00Z",
-    "last": {
-        "mode": "shadow", "jobs": 420, "pending": 300, "eligible": 250, "held": 20, "dependent": 25, "limited": 4, "fixed": 1,
-        "reported": 420, "rejected": 0, "spooled": 0, "compared": 200, "same_place": 150, "kendall_tau": 0.93,
-        "wanted_writes": 0, "written": 0, "read_back_differs": 0, "left": 0, "seconds": 1.2, "errors": []
-    }
-}))]
+#[schema(example = json!(connector_example()))]
 pub struct ConnectorWritten {
     #[serde(flatten)]
     pub connector: ConnectorStatus,

@@ -14,7 +14,7 @@ pub fn duration_text(seconds: f64) -> String {
     }
 }
 
-/// A share in percent, to one digit, where shares of simulations are compared.
+/// A share in percent with one decimal, as a replay shows it.
 pub fn share_text(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }

@@ -39,7 +39,7 @@ fn starts(forecast: &Value) -> String {
     if soonest == latest { format!("in {median}") } else { format!("in {median} ({soonest} to {latest})") }
 }
 
-/// A time to come, to the minute: a forecast is no more exact, and the web pages say it so, too.
+/// The time until a start, rounded to minutes as on the web pages, because a forecast is no more exact.
 fn minutes_text(micros: i64) -> String {
     let minutes = (micros.max(0) + 30_000_000) / 60_000_000;
     let (days, hours) = (minutes / 1_440, minutes / 60 % 24);

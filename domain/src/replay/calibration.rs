@@ -93,7 +93,7 @@ impl ForecastCalibration {
             .filter_map(|forecast| Some((forecast, forecast.known?, starts[forecast.job as usize]?)))
             .collect();
         // The forecast decides, and not the start, so that jobs that start late are not left out more than others.
-        let (compared, beyond): (Vec<_>, Vec<_>) = known.iter().partition(|(_, said, _)| said.p90 <= last_submission);
+        let compared: Vec<_> = known.iter().filter(|(_, said, _)| said.p90 <= last_submission).collect();
         let part = |count: usize| (!compared.is_empty()).then(|| count as f64 / compared.len() as f64);
         let covered = compared.iter().filter(|(_, said, start)| said.include(*start, 0)).count();
         let both_methods = compared.iter().filter_map(|(made, said, start)| Some((made.announced?, said.p50, *start)));
@@ -104,7 +104,7 @@ impl ForecastCalibration {
             waited: 0,
             asked: made.len() as u64,
             known: known.len() as u64,
-            beyond_history: beyond.len() as u64,
+            beyond_history: (known.len() - compared.len()) as u64,
             coverage: part(covered),
             earlier: part(compared.iter().filter(|(_, said, start)| *start < said.p10).count()),
             later: part(compared.iter().filter(|(_, said, start)| *start > said.p90).count()),

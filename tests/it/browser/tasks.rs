@@ -8,6 +8,11 @@ use crate::support::packages::{self, Installation};
 use crate::support::process_end::{not_run, scratch_folder};
 use crate::support::tell;
 
+/// The folder with the sources of the web pages.
+fn pages_folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ui")
+}
+
 fn npm(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new("npm");
     command.args(args).current_dir(folder).stdin(Stdio::null());
@@ -27,7 +32,7 @@ fn node() -> Option<u32> {
 
 #[test]
 fn whole_tasks_in_a_browser() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ui");
+    let folder = pages_folder();
     let found = match (node(), npm(&folder, &["--version"]).output()) {
         (Some(NODE..), Ok(output)) if output.status.success() => None,
         (Some(old @ ..NODE), _) => Some(format!("Node.js {old} is here")),
@@ -47,14 +52,14 @@ fn whole_tasks_in_a_browser() {
 #[test]
 #[ignore = "long"]
 fn a_tab_that_is_left_open_does_not_grow() {
-    run(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ui"), "memory");
+    run(&pages_folder(), "memory");
 }
 
 /// The test on every change sees each theme in one size.
 #[test]
 #[ignore = "long"]
 fn long_every_page_is_well_in_both_themes_and_sizes() {
-    run(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ui"), "looks");
+    run(&pages_folder(), "looks");
 }
 
 /// Runs a script of `ui/package.json` against this program, and reports its measurements.

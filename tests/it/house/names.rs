@@ -14,7 +14,7 @@ const ONE_WORD: [(&str, &str); 65] = [
     ("Bucket", "a usage bucket, the unit of decay"),
     ("Caller", "the sender of a request"),
     ("Candidate", "an owner in a comparison"),
-    ("Clock", "the clock of the service"),
+    ("Clock", "the clock as a parameter, as code is commonly written so that tests set it"),
     ("Comparison", "the owners that an explanation compares"),
     ("Config", "the settings of the program"),
     ("Cursor", "a position in a list, as in other paged interfaces"),

@@ -222,6 +222,13 @@ async fn delivered(
     (users, domains)
 }
 
+/// The misallocated shares of users and of domains.
+async fn delivered_in_tiers_over_http(days: i64) -> (f64, f64) {
+    let f = cluster(FairshareOrder::Tiered).await;
+    let way = Way::http(&f).await;
+    delivered(&f, &way, FairshareOrder::Tiered, SequenceMode::Progressive, Reports::AtOnce, days).await
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn progressive_delivers_what_weights_say() {
     let f = cluster(FairshareOrder::Flat).await;
@@ -232,10 +239,7 @@ async fn progressive_delivers_what_weights_say() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn progressive_in_tiers_over_http_delivers_what_weights_say() {
-    let f = cluster(FairshareOrder::Tiered).await;
-    let way = Way::http(&f).await;
-    let (users, domains) =
-        delivered(&f, &way, FairshareOrder::Tiered, SequenceMode::Progressive, Reports::AtOnce, DAYS).await;
+    let (users, domains) = delivered_in_tiers_over_http(DAYS).await;
     assert!(users <= 0.03 && domains <= 0.01, "{users} {domains}");
 }
 
@@ -280,9 +284,6 @@ async fn long_late_reports_even_out_and_the_plain_order_misses() {
         let is_delivered = domains[..3].iter().all(|domain| *domain <= 0.01);
         assert!(order == FairshareOrder::Flat || is_delivered, "{domains:?}");
     }
-    let f = cluster(FairshareOrder::Tiered).await;
-    let way = Way::http(&f).await;
-    let (users, domains) =
-        delivered(&f, &way, FairshareOrder::Tiered, SequenceMode::Progressive, Reports::AtOnce, LOOKBACK).await;
+    let (users, domains) = delivered_in_tiers_over_http(LOOKBACK).await;
     assert!(users <= 0.03 && domains <= 0.01, "over HTTP: {users} {domains}");
 }

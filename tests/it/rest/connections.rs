@@ -20,13 +20,13 @@ pub const SHORT_LIMIT: Duration = Duration::from_millis(200);
 pub const TEST_DEADLINE: Duration = Duration::from_secs(30);
 
 /// A server on a socket, until this is dropped.
-pub struct Listening {
+pub struct ListeningServer {
     pub server: Server,
     pub address: SocketAddr,
     _until: DropGuard,
 }
 
-impl Listening {
+impl ListeningServer {
     pub async fn over(db: TestDb, limits: RequestLimits, connections: ConnectionLimits) -> Self {
         let server = Server::new(db).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -75,7 +75,7 @@ async fn answer(stream: &mut TcpStream) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_head_that_does_not_end_is_given_up() {
     let long = ConnectionLimits { head: SHORT_LIMIT, idle: TEST_DEADLINE, ..ConnectionLimits::default() };
-    let listening = Listening::with(long).await;
+    let listening = ListeningServer::with(long).await;
     // Nothing at all, a part of the first head, a part of the second one.
     let mut silent = listening.connect().await;
     let mut begun = listening.connect().await;
@@ -98,7 +98,7 @@ async fn a_head_that_does_not_end_is_given_up() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_idle_connection_is_closed_and_a_used_one_is_not() {
     let limits = ConnectionLimits { head: TEST_DEADLINE, idle: SHORT_LIMIT, ..ConnectionLimits::default() };
-    let listening = Listening::with(limits).await;
+    let listening = ListeningServer::with(limits).await;
     let mut used = listening.connect().await;
     let start = Instant::now();
     while start.elapsed() < 3 * SHORT_LIMIT {
@@ -110,7 +110,7 @@ async fn an_idle_connection_is_closed_and_a_used_one_is_not() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_does_not_read_loses_the_connection() {
     let limits = ConnectionLimits { most: 1, head: TEST_DEADLINE, idle: SHORT_LIMIT };
-    let listening = Listening::with(limits).await;
+    let listening = ListeningServer::with(limits).await;
     let mut stream = listening.connect().await;
     let requests = "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n".repeat(50);
     stream.write_all(requests.as_bytes()).await.unwrap();
@@ -128,7 +128,7 @@ async fn who_does_not_read_loses_the_connection() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_host_of_a_whole_address_comes_before_the_header() {
-    let listening = Listening::with(ConnectionLimits::default()).await;
+    let listening = ListeningServer::with(ConnectionLimits::default()).await;
     let own = listening.address.to_string();
     let body = json!({"key": listening.server.key}).to_string();
     let sign_in = async |host: &str, origin: &str| {
@@ -150,7 +150,7 @@ async fn the_host_of_a_whole_address_comes_before_the_header() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_upgrade_to_http2_is_answered_in_http1() {
-    let listening = Listening::with(ConnectionLimits::default()).await;
+    let listening = ListeningServer::with(ConnectionLimits::default()).await;
     let mut stream = listening.connect().await;
     let request = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\n\
                    HTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n\r\n";
@@ -162,7 +162,7 @@ async fn an_upgrade_to_http2_is_answered_in_http1() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_too_many_is_told_so() {
     let limits = ConnectionLimits { most: 2, ..ConnectionLimits::default() };
-    let listening = Listening::with(limits).await;
+    let listening = ListeningServer::with(limits).await;
     let (mut first, mut second) = (listening.connect().await, listening.connect().await);
     answer(&mut first).await;
     answer(&mut second).await;
@@ -205,7 +205,7 @@ fn row(name: &str) -> String {
 async fn a_stream_may_last_and_must_not_be_silent() {
     let connections = ConnectionLimits { head: SHORT_LIMIT, idle: SHORT_LIMIT, ..ConnectionLimits::default() };
     let limits = RequestLimits { timeout: SHORT_LIMIT, silence: 5 * SHORT_LIMIT, ..RequestLimits::default() };
-    let listening = Listening::over(sqlite().await, limits, connections).await;
+    let listening = ListeningServer::over(sqlite().await, limits, connections).await;
     let mut steady = listening.connect().await;
     steady.write_all(stream_head(&listening.server).as_bytes()).await.unwrap();
     let start = Instant::now();

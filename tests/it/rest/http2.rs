@@ -26,7 +26,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::connections::{Listening, SHORT_LIMIT, TEST_DEADLINE, rest_bytes};
+use super::connections::{ListeningServer, SHORT_LIMIT, TEST_DEADLINE, rest_bytes};
 use super::support::{Answer, group, request};
 use crate::support::database::sqlite;
 use crate::support::fixture::{id, kernel};
@@ -110,7 +110,7 @@ fn row(name: &str) -> String {
 
 on_both! {
     async fn a_scheduler_reports_and_asks_beside_readers(db: TestDb) {
-        let listening = Listening::over(db, RequestLimits::default(), ConnectionLimits::default()).await;
+        let listening = ListeningServer::over(db, RequestLimits::default(), ConnectionLimits::default()).await;
         let client = Http2Client::connect(listening.address).await;
         let ask = |method, path: &str| request(&listening.server.key, method, &client.address_of(path));
         let report = || ask("POST", &group("/kernels")).header("content-type", "application/x-ndjson");
@@ -136,7 +136,7 @@ on_both! {
     }
 
     async fn a_page_signs_in_at_the_host_of_its_address(db: TestDb) {
-        let listening = Listening::over(db, RequestLimits::default(), ConnectionLimits::default()).await;
+        let listening = ListeningServer::over(db, RequestLimits::default(), ConnectionLimits::default()).await;
         let client = Http2Client::connect(listening.address).await;
         let ask = |path: &str, origin: &str| {
             let request = Request::post(client.address_of(path)).header("content-type", "application/json");
@@ -310,7 +310,7 @@ async fn a_body_that_breaks_off_over_http2_is_not_taken_for_whole() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_sends_no_request_is_given_up() {
     let limits = ConnectionLimits { head: SHORT_LIMIT, idle: TEST_DEADLINE, ..ConnectionLimits::default() };
-    let listening = Listening::with(limits).await;
+    let listening = ListeningServer::with(limits).await;
     // A part of the preface, the preface alone, and a head that does not end.
     let unfinished = [PREFACE, b"\x00\x00\x01\x01\x01\x00\x00\x00\x01\x82"].concat();
     for bytes in [&PREFACE[..9], PREFACE, &unfinished] {
@@ -323,7 +323,7 @@ async fn a_connection_that_sends_no_request_is_given_up() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_idle_connection_of_http2_is_closed_and_a_used_one_is_not() {
     let limits = ConnectionLimits { head: TEST_DEADLINE, idle: SHORT_LIMIT, ..ConnectionLimits::default() };
-    let listening = Listening::with(limits).await;
+    let listening = ListeningServer::with(limits).await;
     let used = Http2Client::connect(listening.address).await;
     let start = Instant::now();
     while start.elapsed() < 3 * SHORT_LIMIT {
@@ -336,7 +336,7 @@ async fn an_idle_connection_of_http2_is_closed_and_a_used_one_is_not() {
 async fn a_byte_after_an_answer_of_http2_is_not_the_head_of_a_request() {
     // If it were, the connection would stay open for this time.
     let limits = ConnectionLimits { head: 10 * TEST_DEADLINE, idle: SHORT_LIMIT, ..ConnectionLimits::default() };
-    let listening = Listening::with(limits).await;
+    let listening = ListeningServer::with(limits).await;
     let mut stream = listening.connect().await;
     stream.write_all(&[PREFACE, &get_frame(1)].concat()).await.unwrap();
     while read_frame(&mut stream).await.0 != HEADERS {}
@@ -348,7 +348,7 @@ async fn a_byte_after_an_answer_of_http2_is_not_the_head_of_a_request() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_does_not_read_its_answers_loses_the_connection() {
     let limits = ConnectionLimits { most: 1, head: TEST_DEADLINE, idle: SHORT_LIMIT };
-    let listening = Listening::with(limits).await;
+    let listening = ListeningServer::with(limits).await;
     let mut builder = Builder::new(TokioExecutor::new());
     builder.initial_stream_window_size(1_000);
     let client = Http2Client::connect_by(&builder, listening.address).await;
@@ -367,7 +367,7 @@ async fn a_client_that_does_not_read_its_answers_loses_the_connection() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pings_do_not_keep_an_unread_answer() {
     let limits = ConnectionLimits { head: TEST_DEADLINE, idle: SHORT_LIMIT, ..ConnectionLimits::default() };
-    let listening = Listening::with(limits).await;
+    let listening = ListeningServer::with(limits).await;
     // A window that lets nothing pass, and one that lets only a part of the answer pass.
     for window in [0_u32, 5] {
         let mut builder = Builder::new(TokioExecutor::new());
@@ -383,7 +383,7 @@ async fn pings_do_not_keep_an_unread_answer() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_long_request_does_not_keep_an_unread_answer() {
     let limits = ConnectionLimits { head: TEST_DEADLINE, idle: SHORT_LIMIT, ..ConnectionLimits::default() };
-    let listening = Listening::with(limits).await;
+    let listening = ListeningServer::with(limits).await;
     for window in [0_u32, 5] {
         let mut builder = Builder::new(TokioExecutor::new());
         builder.initial_stream_window_size(window);
@@ -401,7 +401,7 @@ async fn a_long_request_does_not_keep_an_unread_answer() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_head_of_endless_continuations_ends_the_connection() {
     let limits = ConnectionLimits { head: 10 * TEST_DEADLINE, ..ConnectionLimits::default() };
-    let listening = Listening::with(limits).await;
+    let listening = ListeningServer::with(limits).await;
     let mut stream = listening.connect().await;
     // HEADERS that end neither the head nor the stream, and CONTINUATION with the header `x: y`.
     let begun = [0, 0, 3, HEADERS, 0, 0, 0, 0, 1, 0x82, 0x86, 0x84];
@@ -416,7 +416,7 @@ async fn a_head_of_endless_continuations_ends_the_connection() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_beyond_the_limit_is_refused_over_http2_and_closed() {
     let limits = ConnectionLimits { most: 1, ..ConnectionLimits::default() };
-    let listening = Listening::with(limits).await;
+    let listening = ListeningServer::with(limits).await;
     let first = Http2Client::connect(listening.address).await;
     first.text("/healthz").await;
     let second = Http2Client::connect(listening.address).await;
@@ -433,7 +433,7 @@ async fn a_connection_beyond_the_limit_is_refused_over_http2_and_closed() {
 async fn a_report_over_http2_may_last_and_must_not_be_silent() {
     let connections = ConnectionLimits { head: SHORT_LIMIT, idle: SHORT_LIMIT, ..ConnectionLimits::default() };
     let limits = RequestLimits { timeout: SHORT_LIMIT, silence: 5 * SHORT_LIMIT, ..RequestLimits::default() };
-    let listening = Listening::over(sqlite().await, limits, connections).await;
+    let listening = ListeningServer::over(sqlite().await, limits, connections).await;
     let report = |client: &Http2Client| {
         let path = client.address_of(&group("/kernels"));
         request(&listening.server.key, "POST", &path).header("content-type", "application/x-ndjson")
@@ -464,7 +464,7 @@ async fn a_report_over_http2_may_last_and_must_not_be_silent() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_body_that_is_too_long_is_refused_over_http2() {
     let limits = RequestLimits { body_bytes: 1_000, ..RequestLimits::default() };
-    let listening = Listening::over(sqlite().await, limits, ConnectionLimits::default()).await;
+    let listening = ListeningServer::over(sqlite().await, limits, ConnectionLimits::default()).await;
     let client = Http2Client::connect(listening.address).await;
     let weights = request(&listening.server.key, "PUT", &client.address_of(&group("/fair-share-weights")));
     let weights = weights.header("content-type", "application/json");
@@ -475,7 +475,7 @@ async fn a_body_that_is_too_long_is_refused_over_http2() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_server_says_what_one_connection_may_ask() {
-    let listening = Listening::with(ConnectionLimits::default()).await;
+    let listening = ListeningServer::with(ConnectionLimits::default()).await;
     let mut stream = listening.connect().await;
     stream.write_all(PREFACE).await.unwrap();
     // The first frame has the settings of the server.
@@ -492,7 +492,7 @@ async fn the_server_says_what_one_connection_may_ask() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_head_that_is_too_long_is_refused_over_http2() {
-    let listening = Listening::with(ConnectionLimits::default()).await;
+    let listening = ListeningServer::with(ConnectionLimits::default()).await;
     let client = Http2Client::connect(listening.address).await;
     let long = Request::get(client.address_of("/healthz")).header("x-long", "x".repeat(17 << 10));
     assert_eq!(client.send(long, Body::empty()).await.unwrap().status(), 431);
@@ -501,7 +501,7 @@ async fn a_head_that_is_too_long_is_refused_over_http2() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_takes_its_requests_back_in_masses_is_disconnected() {
-    let listening = Listening::with(ConnectionLimits::default()).await;
+    let listening = ListeningServer::with(ConnectionLimits::default()).await;
     let mut bytes = PREFACE.to_vec();
     for stream in (1..=399_u16).step_by(2) {
         let [high, low] = stream.to_be_bytes();
