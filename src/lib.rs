@@ -5,6 +5,7 @@ pub mod cli;
 pub mod config;
 pub use connectors;
 pub use domain;
+pub mod engine;
 pub mod graphql;
 pub mod jobs;
 pub mod process;

@@ -6,9 +6,9 @@ use std::ops::Range;
 use fairshared::api::kernels::KernelInput;
 use fairshared::domain::ids::{Member, ProjectId, UserId};
 use fairshared::domain::time::{MICROS_PER_SECOND, Timestamp};
-use fairshared::service::ingest::batch::BATCH_KERNELS;
-use fairshared::service::ingest::incoming::{IncomingReport, check_input};
-use fairshared::service::people::PeopleDirectory;
+use fairshared::engine::ingest::batch::BATCH_KERNELS;
+use fairshared::engine::ingest::incoming::{IncomingReport, check_input};
+use fairshared::engine::people::PeopleDirectory;
 use serde_json::json;
 use uuid::Uuid;
 

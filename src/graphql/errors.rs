@@ -3,8 +3,8 @@
 
 use async_graphql::{ErrorExtensionValues, Name, Response, ServerError, Value, value};
 
+use crate::engine::error::PresentState;
 use crate::service::Error;
-use crate::service::input::error::PresentState;
 
 /// The code for a query with a syntax error, or one that does not match the schema.
 const INVALID_QUERY: &str = "invalid_query";

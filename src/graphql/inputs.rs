@@ -7,7 +7,7 @@ use super::orders::FairShareWeightTargetType;
 use super::scalars::{JsonString, Uuid};
 use crate::api::input_warning::InputWarning;
 use crate::domain::weight::Weight;
-use crate::service::people::{PeopleDirectory, lookup};
+use crate::engine::people::{PeopleDirectory, lookup};
 use crate::service::weights::{WeightItem, WeightTarget};
 use crate::service::{Error, Fault, Result};
 

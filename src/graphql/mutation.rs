@@ -19,10 +19,11 @@ use super::types::{
     UpsertFairShareWeightsResult, UpsertQueuesResult, User, UserFairShare, input_warnings, weight_rows,
 };
 use crate::domain::ids::UserId;
+use crate::engine::people::lookup;
 use crate::service::groups::SchedulerPatch;
 use crate::service::input::terms::WriteTerms;
 use crate::service::keys::NewKey;
-use crate::service::people::{DomainChange, KeyUpdate, ProjectChange, UserChange, lookup};
+use crate::service::people::{DomainChange, KeyUpdate, ProjectChange, UserChange};
 use crate::service::queues::QueuesWrite;
 use crate::service::weights::{WeightTarget, WeightsChanged};
 use crate::service::{Error, Result as ServiceResult};

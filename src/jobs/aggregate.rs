@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::{GroupJob, end_of_wait};
 use crate::domain::time::Timestamp;
-use crate::service::{LeasedWork, Result, Service, VisibleGroup};
+use crate::engine::leases::LeasedWork;
+use crate::service::{Result, Service, VisibleGroup};
 
 /// Records usage and recomputes factors and ranks, at most once in `slice_interval_seconds` of the group.
 pub(super) struct AggregateJob;

@@ -7,7 +7,8 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::GroupJob;
-use crate::service::{LeasedWork, Result, Service};
+use crate::engine::leases::LeasedWork;
+use crate::service::{Result, Service};
 
 /// Merges usage records of closed days, without loss.
 pub(super) struct CompactJob {

@@ -7,7 +7,8 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::GroupJob;
-use crate::service::{LeasedWork, Result, Service};
+use crate::engine::leases::LeasedWork;
+use crate::service::{Result, Service};
 
 /// Makes and stores the forecasts of the group, and notes which workloads with a forecast have started.
 pub(super) struct ForecastJob;

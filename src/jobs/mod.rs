@@ -6,7 +6,7 @@
 //!
 //! The chores of a process are no jobs, because every process has to do it, and no record of it is of use: it reads the
 //! news of other processes and sends signs of life each second (the runner), reads keys, stores their last uses, and gives back
-//! memory (`service/upkeep`). The check of partitions is such a watch, too: each process notes the condition that its
+//! memory (`engine/upkeep`). The check of partitions is such a watch, too: each process notes the condition that its
 //! `/readyz` shows.
 
 mod aggregate;
@@ -26,8 +26,10 @@ use serde_json::Value;
 
 use crate::domain::job_schedule::JobSchedule;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
+use crate::engine::accounting::purge::KEEP_BUCKETS_DAYS;
+use crate::engine::leases::LeasedWork;
 use crate::service::jobs::JobScope;
-use crate::service::{KEEP_BUCKETS_DAYS, LeasedWork, Result, Service, VisibleGroup};
+use crate::service::{Result, Service, VisibleGroup};
 
 pub use runner::JobRunner;
 

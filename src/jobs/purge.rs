@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use super::{GroupJob, JobSettings, end_of_wait};
 use crate::domain::time::{SECONDS_PER_DAY, Timestamp};
-use crate::service::accounting::purge::PurgeLimits;
-use crate::service::{LeasedWork, Result, Service, VisibleGroup};
+use crate::engine::accounting::purge::PurgeLimits;
+use crate::engine::leases::LeasedWork;
+use crate::service::{Result, Service, VisibleGroup};
 
 /// Removes records that no look-back reaches and buckets past their retention (FAIR_SHARE §8).
 pub(super) struct PurgeJob {

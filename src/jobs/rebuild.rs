@@ -7,7 +7,8 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::GroupJob;
-use crate::service::{LeasedWork, Result, Service};
+use crate::engine::leases::LeasedWork;
+use crate::service::{Result, Service};
 
 /// Makes buckets again from their usage records. It is needed only after the database was changed by hand.
 pub(super) struct RebuildJob;

@@ -36,9 +36,10 @@ use tokio_util::task::TaskTracker;
 use super::trigger::{EVERY_SECOND, JobTrigger, TriggerEntry};
 use super::{Job, JobSettings, ScheduledJob, all_jobs, has_elapsed};
 use crate::domain::time::Timestamp;
-use crate::service::jobs::leases::{LeaseFence, LeaseResult, ProcessPresence};
+use crate::engine::leases::LeasedWork;
+use crate::engine::leases::{LeaseFence, LeaseResult, ProcessPresence};
 use crate::service::jobs::{JobControl, JobDefinition, JobFailure, JobRun, JobScope, start_that_counts};
-use crate::service::{Caller, Error, LeasedWork, Result, Service, VisibleGroup};
+use crate::service::{Caller, Error, Result, Service, VisibleGroup};
 
 /// After this time a request for a run is answered that the run still waits for its turn.
 const TURN_TIMEOUT: Duration = Duration::from_secs(20);

@@ -5,7 +5,8 @@ use utoipa::IntoParams;
 use uuid::Uuid;
 
 use crate::domain::ids::{ProjectId, UserId};
-use crate::service::people::{PeopleFilter, is_text_of_id, lookup};
+use crate::engine::people::{is_text_of_id, lookup};
+use crate::service::people::PeopleFilter;
 use crate::service::{Error, Result, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use axum::response::IntoResponse;
 
 pub use crate::api::problem::ProblemView;
-use crate::service::input::error::PresentState;
+use crate::engine::error::PresentState;
 use crate::service::{Error, Fault};
 
 /// The refusal of a request.

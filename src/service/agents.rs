@@ -5,9 +5,6 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::audit::AuditedChange;
-use super::group::transaction::GroupTransaction;
-use super::work::run_to_completion;
 use super::{Caller, Error, Fault, RequestFaults, Result, Service};
 use crate::api::input_warning::{InputWarning, MAX_WARNINGS};
 use crate::domain::decimal::Amount;
@@ -15,6 +12,10 @@ use crate::domain::names::check_name;
 use crate::domain::placement_rules::{Labels, Taint, label_faults, taint_faults};
 use crate::domain::slots::{SlotAmounts, SlotName};
 use crate::domain::time::Timestamp;
+use crate::engine::audit::AuditedChange;
+use crate::engine::group::agent_slots::looks_like_range;
+use crate::engine::group::transaction::GroupTransaction;
+use crate::engine::work::run_to_completion;
 use crate::store;
 
 pub use crate::store::agents::StoredAgent;
@@ -170,22 +171,6 @@ impl Service {
         };
         run_to_completion(Arc::clone(self).change(caller, group, change)).await
     }
-}
-
-/// True for names such as `node[01-10]`, `node{1,2}` and `node1,node2`, which workload managers write for several
-/// agents.
-pub fn looks_like_range(name: &str) -> bool {
-    let within = |open, close| {
-        let (_, rest) = name.split_once(open)?;
-        rest.split_once(close).map(|(within, _)| within)
-    };
-    let numbers = |text: &str| {
-        text.contains(|c: char| c.is_ascii_digit())
-            && text.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | ',' | ':'))
-    };
-    name.contains(',')
-        || within('[', ']').is_some_and(numbers)
-        || within('{', '}').is_some_and(|text| text.contains(".."))
 }
 
 /// Probable mistakes in the names of agents, each with a pointer to its place in the request.

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::audit::{INFERRED_END_ACTION, INGEST_ACTION, label};
 use super::input::moment;
 use super::input::page::{Page, PageWindow, id_page, id_window};
-use super::people::{PeopleDirectory, lookup};
 use super::{Caller, Error, Result, Service};
 use crate::domain::ids::{Member, Owner};
 use crate::domain::time::Day;
+use crate::engine::audit::{INFERRED_END_ACTION, INGEST_ACTION, label};
+use crate::engine::people::{PeopleDirectory, lookup};
 use crate::store::audit_targets::TargetNames;
 use crate::store::{audit, audit_targets};
 
@@ -93,8 +93,7 @@ impl Service {
     }
 
     /// The authors of the last changes of weights, options, projects and queues of the group, by their names in the
-    /// audit log ([`super::audit::label`], [`super::audit::option_label`] and [`super::audit::queue_label`]), as far as
-    /// the audit log has them.
+    /// audit log (`label`, `option_label` and `queue_label` of [`crate::engine::audit`]), as far as the audit log has them.
     pub(in crate::service) async fn last_changes(
         &self,
         group: &str,

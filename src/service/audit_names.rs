@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::audit::owner_of;
 use super::audit_log::AuditEntry;
-use super::people::PeopleDirectory;
 use crate::domain::ids::{Owner, ProjectId, UserId};
+use crate::engine::audit::owner_of;
+use crate::engine::people::PeopleDirectory;
 
 /// The names by id, of the target of the entry and of the items that it has changed. Users and projects without a name
 /// are left out.

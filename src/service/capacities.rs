@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::audit::AuditedChange;
-use super::group::transaction::GroupTransaction;
-use super::work::run_to_completion;
 use super::{Caller, Result, Service};
 use crate::domain::capacity::CapacitySource;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Day;
+use crate::engine::audit::AuditedChange;
+use crate::engine::group::transaction::GroupTransaction;
+use crate::engine::work::run_to_completion;
 use crate::store;
 
 impl Service {

@@ -20,8 +20,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use super::access::ClientId;
 use super::access::client_semaphores::ClientSemaphores;
-use super::input::error::{Error, Result};
-use super::work::run_blocking;
+use crate::engine::error::{Error, Result};
+use crate::engine::work::run_blocking;
 
 /// Work on fewer rows needs no permit, because it ends within about a millisecond.
 const PERMIT_MIN_ROWS: usize = 2_000;

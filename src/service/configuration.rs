@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::group::changes::queues::{self, QueuesChanged};
-use super::group::changes::weights::{self, WeightItem, WeightUpdate};
-use super::group::transaction::GroupTransaction;
 use super::input::terms::WriteTerms;
-use super::work::run_to_completion;
 use super::{Caller, Result, Service};
 use crate::api::input_warning::InputWarning;
 use crate::domain::ids::Owner;
 use crate::domain::queues::QueueConfig;
+use crate::engine::group::changes::queues::{self, QueuesChanged};
+use crate::engine::group::changes::weights::{self, WeightItem, WeightUpdate};
+use crate::engine::group::transaction::GroupTransaction;
+use crate::engine::work::run_to_completion;
 
 /// The wanted configuration of a group.
 #[derive(Clone, Debug, Default)]

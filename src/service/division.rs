@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::group::snapshots::division::SnapshotDivision;
-use super::group::visible::VisibleGroup;
 use super::input::page::{CursorKey, Page, PageWindow, day_key, key_day, key_page, key_window};
-use super::work::run_to_completion;
-use super::{Caller, Error, LeasedWork, Result, Service};
+use super::{Caller, Error, Result, Service};
 use crate::domain::division::DivisionTrace;
+use crate::engine::group::snapshots::division::SnapshotDivision;
+use crate::engine::leases::LeasedWork;
+use crate::engine::work::run_to_completion;
+use crate::service::visible_group::VisibleGroup;
 use crate::store;
 
-pub use super::group::snapshots::division::QueueFigures;
+pub use crate::engine::group::snapshots::division::QueueFigures;
 pub use crate::store::division_days::{DivisionDay, HistoryFilter};
 
 /// A division, with the group that it belongs to.

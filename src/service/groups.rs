@@ -5,20 +5,20 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::accounting::shorter_lookback;
-use super::audit::AuditedChange;
-use super::group::changes::options::{
-    OptionsChange, OptionsPatch, changed_names, check_scheduler, describe, option_faults,
-};
-use super::group::snapshots::profile::is_etag_of;
-use super::group::transaction::GroupTransaction;
-use super::group::visible::VisibleGroup;
-use super::work::run_to_completion;
 use super::{Caller, Error, Result, Service};
 use crate::api::input_warning::InputWarning;
 use crate::domain::names::check_name;
 use crate::domain::options::merge_patch;
 use crate::domain::sequencer::Sequencer;
+use crate::engine::accounting::shorter_lookback;
+use crate::engine::audit::AuditedChange;
+use crate::engine::group::changes::options::{
+    OptionsChange, OptionsPatch, changed_names, check_scheduler, describe, option_faults,
+};
+use crate::engine::group::snapshots::profile::is_etag_of;
+use crate::engine::group::transaction::GroupTransaction;
+use crate::engine::work::run_to_completion;
+use crate::service::visible_group::VisibleGroup;
 use crate::store;
 use crate::store::groups::GroupContents;
 
@@ -48,7 +48,7 @@ impl Service {
         caller.require_admin()?;
         caller.require_group(&name)?;
         // An existing group keeps its name, even if a newer rule would refuse it.
-        if self.published.get(&name).is_none() {
+        if !self.engine.has_group(&name) {
             check_name(&name).map_err(|e| Error::invalid_name("/name", e))?;
         }
         let scheduler = patch.scheduler.clone().unwrap_or_else(|| Sequencer::DEFAULT_NAME.to_owned());
@@ -57,7 +57,8 @@ impl Service {
         let opts = merge_patch(&Map::new(), &opts).map_err(option_faults)?;
         let service = Arc::clone(self);
         run_to_completion(async move {
-            let opened = GroupTransaction::open_or_create(&service, caller.clone(), &name, &scheduler, &opts).await?;
+            let opened =
+                GroupTransaction::open_or_create(&service.engine, caller.author(), &name, &scheduler, &opts).await?;
             let (session, is_new) = opened;
             let change = async |session: &mut GroupTransaction| {
                 if !is_new {

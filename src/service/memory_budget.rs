@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::input::error::{Error, Result};
+use crate::engine::error::{Error, Result};
 
 /// The largest memory of a simulation for each byte of its body, in bytes; measured with 2,000 queues of many slots.
 const SIMULATION_BYTES_PER_BODY_BYTE: usize = 48;

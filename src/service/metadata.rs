@@ -5,12 +5,12 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Role;
-use super::audit::ACTIONS;
 use super::fairness::window::ReportWindow;
 use super::jobs::{JobControl, JobDefinition, JobScope};
 use super::keys::sessions::SESSION_SECONDS;
 use crate::domain::choices::NamedChoice;
 use crate::domain::metadata::RuleFacts;
+use crate::engine::audit::ACTIONS;
 
 /// A job of the server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]

@@ -8,8 +8,6 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::group::live_kernels::LiveKernelList;
-use super::group::snapshots::snapshot_data::GroupSnapshotData;
 use super::{Caller, Result, Service};
 use crate::domain::ids::Member;
 use crate::domain::kernel_agents::KernelAgents;
@@ -18,6 +16,8 @@ use crate::domain::queues::LiveKernel;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 use crate::domain::workloads::occupancy::{CapacityHolder, HolderSums, OccupancyBy, sum_holders};
+use crate::engine::group::live_kernels::LiveKernelList;
+use crate::engine::group::snapshots::snapshot_data::GroupSnapshotData;
 
 /// The slots that are held and those that are free.
 #[derive(Clone, Debug, Serialize, ToSchema)]

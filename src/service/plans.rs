@@ -6,17 +6,17 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::access::ClientId;
-use super::group::snapshots::GroupSnapshot;
-use super::group::snapshots::cluster::ClusterSnapshot;
-use super::group::snapshots::snapshot_data::GroupSnapshotData;
-use super::group::visible::VisibleGroup;
-use super::people::lookup;
 use super::{Caller, Error, Fault, Result, Service};
 use crate::domain::defaults::default_true;
 use crate::domain::ids::ProjectId;
 use crate::domain::queues::DEFAULT_QUEUE;
 use crate::domain::reclaim::{PendingGang, PendingMember, ReclaimPlan};
 use crate::domain::time::Timestamp;
+use crate::engine::group::snapshots::GroupSnapshot;
+use crate::engine::group::snapshots::cluster::ClusterSnapshot;
+use crate::engine::group::snapshots::snapshot_data::GroupSnapshotData;
+use crate::engine::people::lookup;
+use crate::service::visible_group::VisibleGroup;
 
 /// The workload that wants to run.
 #[derive(Clone, Debug, Deserialize, ToSchema)]

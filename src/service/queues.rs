@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::group::changes::queues;
-use super::group::transaction::GroupTransaction;
 use super::input::terms::WriteTerms;
-use super::work::run_to_completion;
 use super::{Caller, Error, Fault, Result, Service};
 use crate::domain::queues::{QueueConfig, QueueConfigs};
+use crate::engine::group::changes::queues;
+use crate::engine::group::transaction::GroupTransaction;
+use crate::engine::work::run_to_completion;
 
-pub use super::group::changes::queues::{QueueChange, QueuesChanged};
+pub use crate::engine::group::changes::queues::{QueueChange, QueuesChanged};
 
 /// A write of several queues.
 #[derive(Clone, Debug, Default)]

@@ -4,10 +4,6 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::group::live_kernels::LiveKernelList;
-use super::group::snapshots::GroupSnapshot;
-use super::group::snapshots::snapshot_data::GroupSnapshotData;
-use super::work::run_blocking;
 use super::{Result, Service};
 use crate::domain::queues::DEFAULT_QUEUE;
 use crate::domain::slots::SlotAmounts;
@@ -15,6 +11,10 @@ use crate::domain::workloads::{
     AgentTotals, AssessedWorkloads, StartDemand, StartImpediment, StartLimits, WorkloadMember, WorkloadMembers,
     WorkloadStatus, group_members,
 };
+use crate::engine::group::live_kernels::LiveKernelList;
+use crate::engine::group::snapshots::GroupSnapshot;
+use crate::engine::group::snapshots::snapshot_data::GroupSnapshotData;
+use crate::engine::work::run_blocking;
 use crate::store;
 use crate::store::agents::StoredAgent;
 

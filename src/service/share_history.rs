@@ -5,24 +5,19 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::group::snapshots::GroupSnapshot;
-use super::group::snapshots::entitlements::SnapshotEntitlements;
 use super::input::page::{CursorKey, Page, PageWindow, day_key, key_day, key_page, key_window};
-use super::people::lookup;
-use super::work::run_in_background;
-use super::{Caller, Error, LeasedWork, Result, Service};
+use super::{Caller, Error, Result, Service};
 use crate::domain::fairness::DaySpan;
-use crate::domain::hierarchy::Share;
-use crate::domain::ids::{Owner, ProjectId};
+use crate::domain::ids::ProjectId;
 use crate::domain::tier::Tier;
 use crate::domain::time::Day;
+use crate::engine::people::lookup;
+use crate::service::people::known_names;
 use crate::store;
 use crate::store::share_days::{ShareDayPosition, ShareFilter};
 
 pub use crate::store::share_days::{ShareDay, ShareOrder};
 
-/// The number of rows that are written at once. Steps are small so that no other writer waits for long.
-const STEP_ROWS: usize = 5_000;
 /// The largest number of days of a list without an owner, and of a list of one owner.
 const MAX_DAYS: i32 = 31;
 const MAX_DAYS_OF_OWNER: i32 = 3_660;
@@ -41,50 +36,6 @@ pub struct ShareHistoryQuery<'a> {
     pub search: Option<&'a str>,
     /// The order of the rows of a day.
     pub order: ShareOrder,
-}
-
-/// The rows of a snapshot for the day of its calculation, in the order in which they are stored.
-pub(in crate::service) struct ShareDayRows {
-    group: Arc<GroupSnapshot>,
-    entitlements: Arc<SnapshotEntitlements>,
-    day: Day,
-    owners: Vec<Owner>,
-}
-
-impl ShareDayRows {
-    pub(in crate::service) fn of(group: &Arc<GroupSnapshot>, day: Day) -> Self {
-        let entitlements = Arc::clone(group.entitlements());
-        let domains = entitlements.domains.iter().map(|row| Owner::Domain(Arc::clone(&row.domain_name)));
-        let projects = entitlements.projects.iter().map(|row| Owner::Project(row.project_id));
-        let users = entitlements.users.iter().map(|row| Owner::User(row.member));
-        let mut owners: Vec<Owner> = domains.chain(projects).chain(users).collect();
-        owners.sort_unstable();
-        Self { group: Arc::clone(group), entitlements, day, owners }
-    }
-
-    pub(in crate::service) fn rows(&self) -> impl Iterator<Item = ShareDay> {
-        self.owners.iter().filter_map(|owner| self.row(owner))
-    }
-
-    fn row(&self, owner: &Owner) -> Option<ShareDay> {
-        let rows = &self.group.facts.rows;
-        let entitled = self.entitlements.entitlement(owner).entitled;
-        let row = |rank: u32, share: &Share| ShareDay {
-            day: self.day,
-            owner: owner.clone(),
-            rank,
-            fair_share_factor: share.fair_share_factor,
-            normalized_usage: share.history.normalized_usage,
-            effective_weight: share.effective_weight.to_string(),
-            entitled_share: entitled.of_group,
-            entitled_share_of_parent: Some(entitled.of_parent),
-        };
-        match owner {
-            Owner::Domain(name) => rows.placed_domain(name).map(|placed| row(placed.rank, &placed.share)),
-            Owner::Project(id) => rows.placed_project(*id).map(|placed| row(placed.rank, &placed.share)),
-            Owner::User(member) => rows.placed_user(*member).map(|placed| row(placed.rank, &placed.share)),
-        }
-    }
 }
 
 /// The key of a row in one of the orders.
@@ -107,50 +58,6 @@ fn place_of(key: &[CursorKey]) -> Option<ShareDayPosition> {
 }
 
 impl Service {
-    /// Writes the rows of a past day after its last run, unless a run of the present day has come already. Writing a
-    /// day twice gives the same rows.
-    #[tracing::instrument(name = "service.share_history.close_day", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn close_day(self: &Arc<Self>, work: impl Into<LeasedWork>) -> Result<()> {
-        self.check_clock()?;
-        let work = work.into();
-        let today = self.clock().now().day();
-        for group in self.published.closing_day_rows(&work.group, today) {
-            self.close_day_of(&work, group).await?;
-        }
-        Ok(())
-    }
-
-    async fn close_day_of(self: &Arc<Self>, work: &LeasedWork, group: Arc<GroupSnapshot>) -> Result<()> {
-        let Some(calculation) = &group.facts.calculation else { return Ok(()) };
-        self.keep_fairness_of(work.clone(), Arc::clone(&group)).await?;
-        let (service, work, of_day) = (Arc::clone(self), work.clone(), Arc::clone(&group));
-        let leaving = ShareDayRows::of(&group, calculation.lookback_end);
-        run_in_background(async move {
-            for owners in leaving.owners.chunks(STEP_ROWS) {
-                let rows = owners.iter().filter_map(|owner| leaving.row(owner)).collect();
-                service.write_days(&work, &leaving.group, rows).await?;
-                tokio::task::yield_now().await;
-            }
-            service.published.closed(&of_day);
-            service.previous_ranks.forget(of_day.facts.key);
-            Ok(())
-        })
-        .await
-    }
-
-    async fn write_days(&self, work: &LeasedWork, group: &GroupSnapshot, rows: Vec<ShareDay>) -> Result<()> {
-        let tx = self.store().begin().await?;
-        // If the group is deleted at the same time, either the deletion finds these rows, or this write does not find
-        // the group.
-        if !store::groups::prevent_deletion(&tx, &group.facts.name).await? {
-            return Err(Error::unknown_group(&group.facts.name));
-        }
-        store::share_days::replace_days(&tx, group.facts.key, rows).await?;
-        work.check_fence(&tx).await?;
-        tx.commit().await.map_err(store::StoreError::from)?;
-        Ok(())
-    }
-
     /// The name of the history of a tier in page cursors.
     pub fn share_history_list(tier: Tier, order: ShareOrder) -> String {
         match order {
@@ -197,10 +104,10 @@ impl Service {
         let (user, project) = {
             let people = self.people();
             let id = user.map(|text| lookup::user_of_text(&people, text, "/user")).transpose().map_err(of)?;
-            lookup::require_known_user(&people, caller, id, user).map_err(of)?;
+            known_names::require_known_user(&people, caller, id, user).map_err(of)?;
             let in_project = project.map(|text| lookup::project_of_text(&people, text, "/project"));
             let in_project = in_project.transpose().map_err(of)?;
-            lookup::require_known_project(&people, caller, in_project, project).map_err(of)?;
+            known_names::require_known_project(&people, caller, in_project, project).map_err(of)?;
             (id, in_project)
         };
         match user {

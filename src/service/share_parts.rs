@@ -3,8 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::group::snapshots::entitlements::Entitlement;
 use crate::domain::decimal::ComputedNumber;
+use crate::engine::group::snapshots::entitlements::Entitlement;
 
 /// The shares that a weight stands for, as parts from 0 to 1.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]

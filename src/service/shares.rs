@@ -5,16 +5,17 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::group::snapshots::rows::{DomainShare, ProjectShare, RankedRows, UserShare};
-use super::group::visible::VisibleGroup;
 use super::input::page::{CursorKey, Page, PageWindow, cut_ordered, cut_window};
-use super::people::{PeopleDirectory, VisiblePeople};
+use super::people::VisiblePeople;
 use super::{Error, Result, Service};
 use crate::domain::filter::{Filter, TextMatch, UuidIn};
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::ranking::PlacedRow;
 use crate::domain::weight::EffectiveWeight;
+use crate::engine::group::snapshots::rows::{DomainShare, ProjectShare, RankedRows, UserShare};
+use crate::engine::people::PeopleDirectory;
+use crate::service::visible_group::VisibleGroup;
 use crate::store::people::Project;
 use crate::store::{self, StoreError};
 
@@ -306,7 +307,7 @@ impl Service {
         let mut known = without_row.known(&self.people());
         if !without_row.are_all(&known) {
             // In a box, because it is rare and large.
-            Box::pin(self.people.sync(self.store().read())).await?;
+            Box::pin(self.engine.people.sync(self.store().read())).await?;
             known = without_row.known(&self.people());
         }
         known.keep_visible(&self.visible_people(group.key_reach(), &self.people()));
@@ -330,7 +331,7 @@ impl Service {
     /// The place of a user without a row in the group.
     async fn place_without_row(&self, group: &VisibleGroup, user: UserId) -> Result<UserPlace> {
         let key_reach = group.key_reach();
-        let groups = self.published_groups().into_iter().filter(|group| key_reach.has_group(&group.facts.name));
+        let groups = self.engine.published_groups().into_iter().filter(|group| key_reach.has_group(&group.facts.name));
         let groups: Vec<_> = groups.collect();
         let elsewhere = groups.iter().flat_map(|group| group.facts.rows.memberships(user)).map(|row| row.member);
         let mut members: BTreeSet<Member> = elsewhere.collect();

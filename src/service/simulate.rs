@@ -2,13 +2,13 @@
 
 use serde::de::DeserializeOwned;
 
-use super::input::error::{Error, Fault, Result};
 use super::input::json::read;
 use super::{Caller, Service};
 use crate::domain::cycle::{CycleAnswer, CycleSimulation};
 use crate::domain::division::{self, DivisionReport};
 use crate::domain::reclaim::{self, ReclaimPlan};
 use crate::domain::time::Timestamp;
+use crate::engine::error::{Error, Fault, Result};
 
 impl From<Vec<Fault>> for Error {
     fn from(faults: Vec<Fault>) -> Self {

@@ -4,10 +4,11 @@ use uuid::Uuid;
 
 use super::input::moment;
 use super::input::page::{CursorKey, Page, PageWindow, key_page, key_window};
-use super::people::lookup;
 use super::{Caller, Error, Result, Service};
 use crate::domain::ids::KernelId;
 use crate::domain::time::{Day, MICROS_PER_DAY, TimeSpan, Timestamp};
+use crate::engine::people::lookup;
+use crate::service::people::known_names;
 use crate::store::records::StoredRecord;
 use crate::store::records::list::{self as records, RecordFilter};
 
@@ -83,9 +84,9 @@ impl Service {
         let of = |fault| Error::Invalid(vec![fault]);
         let (called, of_project) = (user, project);
         let user = user.map(|text| lookup::user_of_text(&people, text, "/user")).transpose().map_err(of)?;
-        lookup::require_known_user(&people, caller, user, called).map_err(of)?;
+        known_names::require_known_user(&people, caller, user, called).map_err(of)?;
         let project = project.map(|text| lookup::project_of_text(&people, text, "/project")).transpose().map_err(of)?;
-        lookup::require_known_project(&people, caller, project, of_project).map_err(of)?;
+        known_names::require_known_project(&people, caller, project, of_project).map_err(of)?;
         if let Some(user) = user {
             caller.require_user(user)?;
         }

@@ -4,12 +4,13 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::people::{PeopleDirectory, RequestNames, lookup};
+use super::people::RequestNames;
 use super::weights::{WeightItem, WeightTarget};
 use super::{Fault, RequestFaults, Result};
 use crate::domain::ids::{Owner, ProjectId};
 use crate::domain::reading::ReadOnly;
 use crate::domain::weight::{Weight, deserialize_nullable_text};
+use crate::engine::people::{PeopleDirectory, lookup};
 
 /// The largest number of weights in one request.
 pub const MAX_ITEMS: usize = 250_000;

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::group::changes::weights;
-use super::group::transaction::GroupTransaction;
-use super::group::visible::VisibleGroup;
 use super::input::terms::WriteTerms;
-use super::work::run_to_completion;
 use super::{Caller, Result, Service};
 use crate::api::input_warning::InputWarning;
+use crate::engine::group::changes::weights;
+use crate::engine::group::transaction::GroupTransaction;
+use crate::engine::work::run_to_completion;
+use crate::service::visible_group::VisibleGroup;
 
-pub use super::group::changes::weights::{WeightItem, WeightTarget, WeightUpdate};
-pub use super::group::snapshots::snapshot_data::WeightRow;
+pub use crate::engine::group::changes::weights::{WeightItem, WeightTarget, WeightUpdate};
+pub use crate::engine::group::snapshots::snapshot_data::WeightRow;
 
 #[derive(Clone, Debug)]
 pub struct WeightsChanged {

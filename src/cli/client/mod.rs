@@ -16,9 +16,9 @@ pub use crate::api::client::{
     ApiClient, ClientFailure, EndpointCall, EndpointRefusal, HttpAnswer, JSON_MEDIA_TYPE, no_json,
 };
 use crate::config::Config;
+use crate::engine::work::spawn_use_case;
 use crate::rest::LimitedEndpoints;
 use crate::server::{ServerApp, internal_router};
-use crate::service::work::spawn_use_case;
 
 /// The client of the server in the settings, or of the database in the settings, which must exist.
 pub async fn open_client(config: &Config) -> Result<ApiClient, CommandFailure> {

@@ -16,7 +16,7 @@ use crate::domain::kernel::{KernelPhase, KernelReport, KernelTraits};
 use crate::domain::kernel_agents::KernelAgents;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
-use crate::service::ingest::incoming::{IncomingReport, OwnerNames};
+use crate::engine::ingest::incoming::{IncomingReport, OwnerNames};
 use crate::service::input::page::PageWindow;
 use crate::service::kernels::KernelFilter;
 use crate::service::sequence::SequenceInput;

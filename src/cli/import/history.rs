@@ -21,8 +21,8 @@ use crate::domain::ids::KernelId;
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::slots::SlotUsages;
 use crate::domain::time::{Day, TimeSpan};
+use crate::engine::ingest::incoming::is_too_long;
 use crate::service::Clock;
-use crate::service::ingest::incoming::is_too_long;
 
 /// The number of rows in one request.
 const REQUEST_ROWS: usize = 2_000;

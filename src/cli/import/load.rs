@@ -21,9 +21,9 @@ use super::{ImportError, TraceReader};
 use crate::domain::ids::KernelId;
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::time::{Day, Timestamp};
+use crate::engine::ingest::batch::BATCH_KERNELS;
+use crate::engine::ingest::incoming::{LIVES_TOO_LONG, MAX_KERNEL_DAYS, is_too_long};
 use crate::service::Clock;
-use crate::service::ingest::batch::BATCH_KERNELS;
-use crate::service::ingest::incoming::{LIVES_TOO_LONG, MAX_KERNEL_DAYS, is_too_long};
 
 /// The number of rows in one body.
 const BODY_ROWS: usize = 6 * BATCH_KERNELS;

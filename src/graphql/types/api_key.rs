@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use async_graphql::{Enum, SimpleObject};
 
+use crate::engine::people::PeopleDirectory;
 use crate::graphql::scalars::{DateTime, Uuid};
 use crate::service::Role;
 use crate::service::keys;
-use crate::service::people::PeopleDirectory;
 
 /// The rights of a key.
 #[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]

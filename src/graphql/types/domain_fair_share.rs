@@ -8,12 +8,12 @@ use super::{ProjectFairShare, ShareFacts};
 use crate::domain::filter::{Filter, PatternPlace, TextMatch};
 use crate::domain::ids::Owner;
 use crate::domain::ranking::PlacedRow;
+use crate::engine::group::snapshots::rows::DomainShare;
 use crate::graphql::connection::{FactsList, PageArgs};
 use crate::graphql::filters::ProjectFairShareFilter;
 use crate::graphql::global_id;
 use crate::graphql::orders::ProjectFairShareOrderBy;
 use crate::service::VisibleGroup;
-use crate::service::group::snapshots::rows::DomainShare;
 use crate::service::shares::ShareCondition;
 
 /// A domain in one resource group: weight, decayed usage, factor and rank among the group's domains.

@@ -6,12 +6,12 @@ use super::InputWarning;
 use crate::domain::decimal::f64_text;
 use crate::domain::ids::Owner;
 use crate::domain::weight::Weight;
+use crate::engine::group::snapshots::entitlements::Entitlement;
 use crate::graphql::global_id;
 use crate::graphql::orders::FairShareWeightTargetType;
 use crate::graphql::query::service;
 use crate::graphql::scalars::Uuid;
 use crate::service::VisibleGroup;
-use crate::service::group::snapshots::entitlements::Entitlement;
 use crate::service::weights::WeightRow;
 
 /// A weight of a domain, a project, or a user in a project.

@@ -6,9 +6,9 @@ use async_graphql::SimpleObject;
 
 use crate::domain::ids::KernelKey;
 use crate::domain::kernel::Kernel;
+use crate::engine::people::PeopleDirectory;
 use crate::graphql::scalars::{DateTime, JsonString, Uuid};
 use crate::service::Caller;
-use crate::service::people::PeopleDirectory;
 
 /// A kernel as it is known.
 #[derive(SimpleObject)]

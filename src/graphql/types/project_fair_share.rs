@@ -6,6 +6,7 @@ use super::{ShareFacts, UserFairShare};
 use crate::domain::filter::Filter;
 use crate::domain::ids::Owner;
 use crate::domain::ranking::PlacedRow;
+use crate::engine::group::snapshots::rows::ProjectShare;
 use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::filters::UserFairShareFilter;
 use crate::graphql::global_id;
@@ -13,7 +14,6 @@ use crate::graphql::orders::{ProjectFairShareOrderBy, UserFairShareOrderBy};
 use crate::graphql::scalars::Uuid;
 use crate::graphql::share_list::share_list;
 use crate::graphql::shared_scans::page_of_shares;
-use crate::service::group::snapshots::rows::ProjectShare;
 use crate::service::shares::ShareCondition;
 use crate::service::{Result as ServiceResult, VisibleGroup};
 

@@ -4,11 +4,11 @@ use async_graphql::{Context, Object, Result as Answer};
 
 use super::UserFairShare;
 use crate::domain::ranking::PlacedRow;
+use crate::engine::group::snapshots::rows::UserShare;
 use crate::graphql::guard;
 use crate::graphql::query::service;
 use crate::graphql::scalars::{Date, Uuid};
 use crate::service::Result;
-use crate::service::group::snapshots::rows::UserShare;
 use crate::service::rank_movement::{DayMovers, RankMove, UserMovers};
 
 /// The users whose rank moved most since the day before.

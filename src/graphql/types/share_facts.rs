@@ -5,11 +5,11 @@ use async_graphql::{Context, Object, Result};
 use crate::domain::decimal::f64_text;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::Owner;
+use crate::engine::group::snapshots::entitlements::Entitlement;
+use crate::engine::group::snapshots::profile::LastCalculation;
 use crate::graphql::query::service;
 use crate::graphql::scalars::{Date, DateTime, JsonString};
 use crate::service::VisibleGroup;
-use crate::service::group::snapshots::entitlements::Entitlement;
-use crate::service::group::snapshots::profile::LastCalculation;
 
 /// The fields that the fair shares of all three tiers have in common.
 pub struct ShareFacts {

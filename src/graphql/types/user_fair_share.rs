@@ -6,13 +6,13 @@ use super::ShareFacts;
 use crate::domain::filter::Filter;
 use crate::domain::ids::{Owner, ProjectId};
 use crate::domain::ranking::PlacedRow;
+use crate::engine::group::snapshots::rows::UserShare;
 use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::global_id;
 use crate::graphql::orders::UserFairShareOrderBy;
 use crate::graphql::scalars::Uuid;
 use crate::graphql::share_list::share_list;
 use crate::graphql::shared_scans::page_of_shares;
-use crate::service::group::snapshots::rows::UserShare;
 use crate::service::shares::ShareCondition;
 use crate::service::{Result as ServiceResult, VisibleGroup};
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use async_graphql::SimpleObject;
 
+use crate::engine::people::PeopleDirectory;
 use crate::graphql::scalars::{DateTime, Uuid};
 use crate::service::Caller;
-use crate::service::people::PeopleDirectory;
 
 /// The key that asks, or that signed in.
 #[derive(SimpleObject)]

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use crate::domain::slots::SlotUsages;
 use crate::domain::time::Day;
-use crate::service::accounting::conservation::ConservationResult;
+use crate::engine::accounting::conservation::ConservationResult;
 
 /// The result of an audit of one group.
 #[derive(Debug, Serialize, ToSchema)]

@@ -8,9 +8,9 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::domain::time::Timestamp;
+use crate::engine::people::PeopleDirectory;
 use crate::service::audit_log::AuditEntry;
 use crate::service::audit_names::names_by_id;
-use crate::service::people::PeopleDirectory;
 use crate::service::undo::is_undoable;
 
 /// One change.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::domain::ids::{ProjectId, UserId};
+use crate::engine::group::snapshots::snapshot_data::GroupSnapshotData;
 use crate::service::Service;
-use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
 
 /// Ids by display name; `None` if several have the same one.
 struct NameDirectory<'a> {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::domain::queues::QueueConfig;
-use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
+use crate::engine::group::snapshots::snapshot_data::GroupSnapshotData;
 
 /// A queue in a configuration, without the keys that have their defaults.
 #[derive(Clone, Debug, Deserialize)]

@@ -13,8 +13,8 @@ use crate::domain::queues::MAX_QUEUES;
 use crate::domain::queues::QueueConfig;
 use crate::domain::reading::{at_most, at_most_if_any, too_long};
 use crate::domain::weight::{Weight, deserialize_nullable_text};
+use crate::engine::group::snapshots::snapshot_data::GroupSnapshotData;
 use crate::service::Service;
-use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
 use crate::service::weight_input::MAX_ITEMS;
 use crate::service::weights::WeightRow;
 

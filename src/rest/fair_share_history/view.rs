@@ -9,8 +9,8 @@ use crate::domain::decimal::f64_text;
 use crate::domain::ids::Owner;
 use crate::domain::tier::Tier;
 use crate::domain::time::Day;
+use crate::engine::people::PeopleDirectory;
 use crate::rest::owner::ProjectAndUser;
-use crate::service::people::PeopleDirectory;
 use crate::service::share_history::ShareDay;
 
 /// The share of a domain, project or user after the last run of a day.

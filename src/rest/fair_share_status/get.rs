@@ -13,13 +13,14 @@ use super::tiers::{Ranking, page};
 use super::view::{FairShareStatus, SingleUserStatus, UserStatus};
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::ranking::PlacedRow;
+use crate::engine::group::snapshots::rows::UserShare;
+use crate::engine::people::lookup;
 use crate::rest::etag::{SeenTags, fresh_or};
 use crate::rest::extract::{PathParams, QueryParams, json_response, json_text};
 use crate::rest::list::List;
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::group::snapshots::rows::UserShare;
-use crate::service::people::{RequestNames, lookup};
+use crate::service::people::RequestNames;
 use crate::service::shares::UserPlace;
 use crate::service::{Caller, Error, Service, VisibleGroup};
 

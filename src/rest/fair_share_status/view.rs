@@ -13,10 +13,10 @@ use crate::domain::ids::{Owner, UserId};
 use crate::domain::ranking::PlacedRow;
 use crate::domain::time::Timestamp;
 use crate::domain::weight::EffectiveWeight;
+use crate::engine::group::snapshots::entitlements::Entitlement;
+use crate::engine::group::snapshots::rows::UserShare;
+use crate::engine::rank_memory::RanksByOwner;
 use crate::service::VisibleGroup;
-use crate::service::group::snapshots::entitlements::Entitlement;
-use crate::service::group::snapshots::rows::UserShare;
-use crate::service::rank_movement::RanksByOwner;
 use crate::service::share_parts::ShareParts;
 use crate::service::shares::UserPlace;
 

@@ -10,13 +10,13 @@ use utoipa::IntoParams;
 
 use super::view::FairnessView;
 use crate::domain::tier::Tier;
+use crate::engine::work::run_blocking;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, ListCursor};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::fairness::report::list_name;
 use crate::service::fairness::window::ReportWindow;
-use crate::service::work::run_blocking;
 use crate::service::{Caller, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::time::Timestamp;
-use crate::service::upkeep::health::LastingCondition;
+use crate::engine::upkeep::health::LastingCondition;
 
 /// The health of the process.
 #[derive(Debug, Serialize, ToSchema)]

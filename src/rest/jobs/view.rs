@@ -5,8 +5,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::domain::time::Timestamp;
+use crate::engine::upkeep::clock_trust::ClockOverride;
 use crate::service::jobs::{JobRun, JobScope, JobStatus};
-use crate::service::upkeep::clock_trust::ClockOverride;
 
 /// One run of a job over one resource group, or over what belongs to none.
 #[derive(Clone, Debug, Serialize, ToSchema)]

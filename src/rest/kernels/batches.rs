@@ -15,13 +15,13 @@ use crate::api::kernels::{EarlierKernels, IngestAnswer, IngestWarning, KernelInp
 use crate::domain::ids::KernelId;
 use crate::domain::slots::{SlotNameSource, with_slot_name_source};
 use crate::domain::time::Timestamp;
+use crate::engine::ingest::batch::{IngestResult, ReportDelivery, batch_of};
+use crate::engine::ingest::domain_assignment::BatchWarning;
+use crate::engine::ingest::earlier::EARLIER_HISTORY;
+use crate::engine::ingest::incoming::{IncomingReport, RefusedReport, check_input};
+use crate::engine::ingest::merging::DryRunKernels;
+use crate::engine::ingest::mistakes::{ReportMistake, ReportMistakes};
 use crate::rest::extract::{self, JsonError};
-use crate::service::ingest::batch::{IngestResult, ReportDelivery, batch_of};
-use crate::service::ingest::domain_assignment::BatchWarning;
-use crate::service::ingest::earlier::EARLIER_HISTORY;
-use crate::service::ingest::incoming::{IncomingReport, RefusedReport, check_input};
-use crate::service::ingest::merging::DryRunKernels;
-use crate::service::ingest::mistakes::{ReportMistake, ReportMistakes};
 use crate::service::{Caller, Error, Fault, Result, Service, VisibleGroup};
 
 /// The largest number of warnings that an answer lists.

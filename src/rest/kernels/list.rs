@@ -11,12 +11,13 @@ use uuid::Uuid;
 use super::view::KernelView;
 use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::kernel::KernelPhase;
+use crate::engine::people::{PeopleDirectory, lookup};
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, ListCursor};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::kernels::KernelFilter;
-use crate::service::people::{PeopleDirectory, lookup};
+use crate::service::people::known_names;
 use crate::service::{Caller, Error, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -48,9 +49,9 @@ impl KernelQuery {
         });
         let (called, of_project) = (self.user.as_deref(), self.project.as_deref());
         let user = lookup::some_user(people, self.user_uuid.map(UserId), called).map_err(fault)?;
-        lookup::require_known_user(people, caller, user, called).map_err(fault)?;
+        known_names::require_known_user(people, caller, user, called).map_err(fault)?;
         let project = lookup::some_project(people, self.project_id.map(ProjectId), of_project).map_err(fault)?;
-        lookup::require_known_project(people, caller, project, of_project).map_err(fault)?;
+        known_names::require_known_project(people, caller, project, of_project).map_err(fault)?;
         Ok(KernelFilter { user, project, domain: self.domain_name.clone(), phase: phase.transpose()? })
     }
 }

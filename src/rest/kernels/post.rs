@@ -11,11 +11,11 @@ use super::batches::IngestBatches;
 use super::row_counting::RowCounting;
 use super::rows;
 use crate::api::kernels::{IngestAnswer, KernelsBody};
+use crate::engine::work::run_to_completion;
 use crate::rest::RequestLimits;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::work::run_to_completion;
 use crate::service::{Caller, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -13,12 +13,12 @@ use super::row_counting::RowCounting;
 use super::rows;
 use crate::api::kernels::{IngestAnswer, KernelsBody};
 use crate::domain::time::Timestamp;
+use crate::engine::ingest::inferred::{MAX_LISTED_ENDS, RunningSnapshot};
+use crate::engine::work::run_to_completion;
 use crate::rest::RequestLimits;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::{ProblemView, Result};
-use crate::service::ingest::inferred::{MAX_LISTED_ENDS, RunningSnapshot};
-use crate::service::work::run_to_completion;
 use crate::service::{Caller, Service};
 
 /// When a kernel ended that is missing.

@@ -10,8 +10,8 @@ use crate::domain::kernel::{Kernel, KernelReport};
 use crate::domain::placement_rules::{Affinity, Labels, PlacementRules, Toleration};
 use crate::domain::slots::{SlotAmounts, SlotUsages};
 use crate::domain::time::{Day, TimeSpan, Timestamp};
+use crate::engine::people::PeopleDirectory;
 use crate::service::kernels::StoredRecord;
-use crate::service::people::PeopleDirectory;
 
 /// A kernel as it is known.
 #[derive(Debug, Serialize, ToSchema)]

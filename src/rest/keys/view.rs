@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use crate::domain::ids::UserId;
 use crate::domain::time::Timestamp;
+use crate::engine::people::{PeopleDirectory, lookup};
 use crate::service::keys::{NewKey, StoredKey};
-use crate::service::people::{PeopleDirectory, lookup};
 use crate::service::{Error, Role};
 
 /// A key, without its text.

@@ -12,7 +12,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use crate::domain::hierarchy::Share;
 use crate::domain::time::MICROS_PER_SECOND;
-use crate::service::group::visible::VisibleGroup;
+use crate::service::visible_group::VisibleGroup;
 use crate::service::{Caller, Service};
 
 const REQUESTS: &str = "fairshared_http_requests_total";

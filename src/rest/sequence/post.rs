@@ -14,9 +14,9 @@ use crate::domain::slots::{SlotNameSource, with_slot_name_source};
 use crate::rest::extract::{PathParams, json_response, json_text, media_type, read, read_body};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::group::visible::VisibleGroup;
 use crate::service::sequence::is_ordered_at_once;
 use crate::service::sequence::pending::{LiveKernelList, ReportedWorkloads};
+use crate::service::visible_group::VisibleGroup;
 use crate::service::{Caller, Error, Service};
 
 /// Requests up to this length, in bytes, are answered on the current thread. That takes about a millisecond, less than

@@ -10,9 +10,9 @@ use crate::domain::decimal::f64_text;
 use crate::domain::options::SequenceMode;
 use crate::domain::ranking::RankWalk;
 use crate::domain::time::Timestamp;
+use crate::engine::group::snapshots::rows::UserShare;
 use crate::service::explain::answer::WaitingReason;
 use crate::service::forecasts::answer::ForecastView;
-use crate::service::group::snapshots::rows::UserShare;
 use crate::service::sequence::SequencedWorkloads;
 use crate::service::workloads::answer::WaitingState;
 

@@ -12,11 +12,12 @@ use super::view::{TierName, UsageBucket};
 use crate::domain::filter::{CompareOperator, DayMatch, Filter, PatternPlace as TextPlace, TextMatch};
 use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::time::Day;
+use crate::engine::people::{PeopleDirectory, lookup};
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, ListCursor};
 use crate::rest::problem::Result;
 use crate::service::buckets::{BucketCondition, BucketField, BucketList, bucket_list_name};
-use crate::service::people::{PeopleDirectory, lookup};
+use crate::service::people::known_names;
 use crate::service::{Caller, Error, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -60,12 +61,12 @@ impl BucketListQuery {
         let fault = |fault| Error::Invalid(vec![fault]);
         let (called, of_project) = (self.user.as_deref(), self.project.as_deref());
         let user = lookup::some_user(people, self.user_uuid.map(UserId), called).map_err(fault)?;
-        lookup::require_known_user(people, caller, user, called).map_err(fault)?;
+        known_names::require_known_user(people, caller, user, called).map_err(fault)?;
         if let Some(user) = user {
             caller.require_user(user)?;
         }
         let project = lookup::some_project(people, self.project_id.map(ProjectId), of_project).map_err(fault)?;
-        lookup::require_known_project(people, caller, project, of_project).map_err(fault)?;
+        known_names::require_known_project(people, caller, project, of_project).map_err(fault)?;
         let refuse = |pointer: &str, said: &str| Err(Error::about(pointer, "contradiction", said).into());
         if user.is_some() && tier != TierName::Users {
             return refuse("/user_uuid", "does not go with buckets of domains and projects");

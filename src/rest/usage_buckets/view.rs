@@ -11,8 +11,8 @@ use crate::domain::explain::exact_text;
 use crate::domain::slots::{SlotAmounts, SlotUsages};
 use crate::domain::tier::Tier;
 use crate::domain::time::{Day, Timestamp};
+use crate::engine::people::PeopleDirectory;
 use crate::service::buckets::BucketRow;
-use crate::service::people::PeopleDirectory;
 
 /// A tier of the hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]

@@ -1,8 +1,8 @@
 //! The key of the request, as REST shows it.
 
 use crate::api::key_rights::WhoAmI;
+use crate::engine::people::PeopleDirectory;
 use crate::service::Caller;
-use crate::service::people::PeopleDirectory;
 
 /// The key of the caller.
 pub fn who_am_i(caller: Caller, people: &PeopleDirectory) -> WhoAmI {

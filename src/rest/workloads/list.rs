@@ -10,11 +10,12 @@ use uuid::Uuid;
 
 use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::workloads::WorkloadStatus;
+use crate::engine::people::{PeopleDirectory, lookup};
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, ListCursor};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::people::{PeopleDirectory, lookup};
+use crate::service::people::known_names;
 use crate::service::workloads::answer::WorkloadItem;
 use crate::service::workloads::{WorkloadFilter, WorkloadOrder, order_of_text, reason_of_text, status_of_text};
 use crate::service::{Caller, Error, Service};
@@ -55,9 +56,9 @@ impl WorkloadQuery {
         let fault = |fault| Error::Invalid(vec![fault]);
         let (called, of_project) = (self.user.as_deref(), self.project.as_deref());
         let user = lookup::some_user(people, self.user_uuid.map(UserId), called).map_err(fault)?;
-        lookup::require_known_user(people, caller, user, called).map_err(fault)?;
+        known_names::require_known_user(people, caller, user, called).map_err(fault)?;
         let project = lookup::some_project(people, self.project_id.map(ProjectId), of_project).map_err(fault)?;
-        lookup::require_known_project(people, caller, project, of_project).map_err(fault)?;
+        known_names::require_known_project(people, caller, project, of_project).map_err(fault)?;
         let status = self.status.as_deref().map_or(Ok(WorkloadStatus::Pending), status_of_text)?;
         let reason = self.reason.as_deref().map(reason_of_text).transpose()?;
         let filter = WorkloadFilter {

@@ -8,8 +8,9 @@ use super::principal::{ClientId, Principal};
 use super::role::Role;
 use crate::domain::ids::UserId;
 use crate::domain::slots::SlotNameSource;
+use crate::engine::audit::AuditAuthor;
+use crate::engine::error::{Error, Result};
 use crate::process::random;
-use crate::service::input::error::{Error, Result};
 
 /// The rights of a caller, and the rows that it may see.
 #[derive(Clone, Copy, Debug)]
@@ -131,9 +132,18 @@ impl Caller {
         Self::internal("job")
     }
 
+    /// The caller as the author of changes.
+    pub fn author(&self) -> AuditAuthor {
+        AuditAuthor {
+            actor: Arc::clone(&self.principal.actor),
+            key_id: self.client().id(),
+            request_id: Arc::clone(&self.request_id),
+        }
+    }
+
     /// The source that new slot names of the caller in a resource group count for.
     pub fn slot_name_source(&self, group: &str) -> SlotNameSource {
-        SlotNameSource { client: self.client().id(), group: Some(Arc::from(group)), is_about_agents: false }
+        self.author().slot_name_source(group)
     }
 
     /// The client whose permits and limits the caller uses.

@@ -23,13 +23,13 @@ use serde_json::{Value, json};
 
 use self::memory::RememberedComparison;
 use self::report_checks::check_report;
-use super::audit::{self, AuditedChange};
-use super::group::visible::VisibleGroup;
 use super::sequence::agreement::{OrderComparison, OwnerGain};
-use super::work::run_to_completion;
 use super::{Caller, Error, Result, Service};
 use crate::api::connector_round::{ConnectorReport, ConnectorRound, ConnectorStatus};
 use crate::api::input_warning::InputWarning;
+use crate::engine::audit::{self, AuditedChange};
+use crate::engine::work::run_to_completion;
+use crate::service::visible_group::VisibleGroup;
 use crate::store::connectors::StoredConnector;
 use crate::store::shadow_reports::{ShadowComparison, ShadowOwnerDay};
 use crate::store::{self, StoreError, Tx};
@@ -220,7 +220,7 @@ impl Service {
         }
         let before = Some(audited_facts(&known));
         let change = AuditedChange { action: "connector.delete", target: cluster.clone(), before, after: None, reason };
-        audit::write(&tx, caller, change, Some(&group.name), now).await?;
+        audit::write(&tx, &caller.author(), change, Some(&group.name), now).await?;
         tx.commit().await.map_err(StoreError::from)?;
         if is_last {
             self.comparisons.forget(group.key);
@@ -332,7 +332,7 @@ async fn audit_connector(
         after: Some(after),
         reason: None,
     };
-    audit::write(tx, caller, change, Some(&row.resource_group), row.last_round_at).await?;
+    audit::write(tx, &caller.author(), change, Some(&row.resource_group), row.last_round_at).await?;
     Ok(())
 }
 

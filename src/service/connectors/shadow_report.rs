@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 use crate::domain::connectors::ConnectorMode;
 use crate::domain::fairness::DaySpan;
 use crate::domain::time::{Day, Timestamp};
-use crate::service::group::visible::VisibleGroup;
 use crate::service::sequence::agreement::ComparedPlace;
+use crate::service::visible_group::VisibleGroup;
 use crate::service::{Caller, Error, Result, Service};
 use crate::store::shadow_reports::{self, ShadowComparison, ShadowDay, ShadowOwnerDay};
 

@@ -18,13 +18,13 @@ use crate::domain::reading::seconds;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 use crate::domain::workloads::AssessedWorkloads;
-use crate::service::group::snapshots::cluster::warn_of_unplaced;
-use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
-use crate::service::group::visible::VisibleGroup;
-use crate::service::people::lookup;
+use crate::engine::group::snapshots::cluster::warn_of_unplaced;
+use crate::engine::group::snapshots::snapshot_data::GroupSnapshotData;
+use crate::engine::people::lookup;
 use crate::service::reported_workloads::queue_of;
 use crate::service::sequence::pending::ReportedWorkloads;
 use crate::service::sequence::{SequenceInput, SequencedWorkloads};
+use crate::service::visible_group::VisibleGroup;
 use crate::service::{Error, Fault, Result, Service};
 use crate::store::agents::StoredAgent;
 

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use crate::domain::cycle::{CycleAnswer, CycleWaiting};
 use crate::domain::ids::GroupKey;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
-use crate::service::group::snapshots::GroupSnapshot;
-use crate::service::group::visible::VisibleGroup;
+use crate::engine::group::snapshots::GroupSnapshot;
+use crate::service::visible_group::VisibleGroup;
 
 /// The time for which a cycle is used again, in microseconds.
 const KEPT_MICROS: i64 = 10 * MICROS_PER_SECOND;

@@ -19,13 +19,13 @@ pub use request::CyclePlanRequest;
 use self::live_input::LiveInput;
 use self::memory::CycleReasons;
 use super::access::ClientId;
-use super::group::live_kernels::LiveKernelList;
-use super::group::visible::VisibleGroup;
 use super::reported_workloads::assessed_workloads;
-use super::work::run_blocking;
 use super::{Caller, Error, Fault, Result, Service};
 use crate::domain::cycle::{CycleAnswer, CycleOptions};
 use crate::domain::time::Timestamp;
+use crate::engine::group::live_kernels::LiveKernelList;
+use crate::engine::work::run_blocking;
+use crate::service::visible_group::VisibleGroup;
 
 impl Service {
     /// Runs a cycle over the live state of the group, with the reported workloads that wait or with those of the document, a

@@ -6,8 +6,8 @@ use utoipa::ToSchema;
 
 use super::group_options;
 use crate::domain::cycle::{CycleOptions, CyclePending, PendingList, count_members};
-use crate::service::group::visible::VisibleGroup;
 use crate::service::simulate::BYTES_OF_MEMBER;
+use crate::service::visible_group::VisibleGroup;
 use crate::service::{Error, Fault, Result};
 
 /// The pending workloads and options of a cycle over a live group. Everything may be left out.

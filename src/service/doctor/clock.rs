@@ -26,7 +26,7 @@ impl Check for ServerClock {
 async fn examine(subject: &CheckSubject<'_>) -> Result<CheckOutcome> {
     let service = subject.service;
     let remedy = "set the clock right, or say that it is: `fairshared jobs trust-clock`";
-    if let Some(doubt) = service.clock.doubt() {
+    if let Some(doubt) = service.engine.clock.doubt() {
         return Ok(CheckOutcome::fault(doubt.detail(), remedy));
     }
     // A command does not watch the clock. A server that doubts its own clock stores this in the database.

@@ -4,8 +4,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use super::{Check, CheckOutcome, CheckSubject};
+use crate::engine::work::run_blocking;
 use crate::service::Result;
-use crate::service::work::run_blocking;
 use crate::store::disk::DiskSpace;
 
 /// Below this, in bytes, writes may soon fail, because the log alone grows to about 128 MiB.

@@ -22,9 +22,9 @@ use futures::future::BoxFuture;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::group::snapshots::GroupSnapshot;
 use super::{Caller, Result, Service};
 use crate::api::input_warning::list_names;
+use crate::engine::group::snapshots::GroupSnapshot;
 
 /// The number of names that a sentence lists.
 const MAX_NAMED: usize = 5;
@@ -133,7 +133,7 @@ impl Service {
     #[tracing::instrument(name = "service.doctor.examine", level = "debug", skip_all, err(level = "debug"))]
     pub async fn examine(&self, caller: &Caller) -> Result<Vec<CheckResult>> {
         caller.require_reader()?;
-        let mut groups = self.published_groups();
+        let mut groups = self.engine.published_groups();
         groups.retain(|group| caller.reaches(&group.facts.name));
         groups.sort_unstable_by(|a, b| a.facts.name.cmp(&b.facts.name));
         let subject = CheckSubject { service: self, caller, groups };

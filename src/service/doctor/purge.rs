@@ -41,7 +41,7 @@ async fn examine(subject: &CheckSubject<'_>) -> Result<CheckOutcome> {
     let late: Vec<String> =
         runs.iter().filter(|run| now.micros() - run.started_at.micros() > LATE_DAYS * MICROS_PER_DAY).map(of).collect();
     let keys = subject.groups.iter().map(|group| group.facts.key);
-    let until = now.day().back(service.longest_look_back());
+    let until = now.day().back(service.engine.longest_look_back());
     let due = records::count_of_groups(service.store().read(), keys, until).await?;
     let next = if due == 0 {
         "the next one removes no usage records".to_owned()

@@ -7,8 +7,8 @@ use futures::future::BoxFuture;
 
 use super::{Check, CheckOutcome, CheckSubject, MAX_NAMED, list_names};
 use crate::domain::slots::SlotName;
+use crate::engine::group::snapshots::snapshot_data::GroupSnapshotData;
 use crate::service::Result;
-use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
 
 pub(super) struct SlotsCheck;
 

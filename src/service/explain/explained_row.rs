@@ -8,8 +8,8 @@ use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::ranking::PlacedRow;
 use crate::domain::tier::Tier;
-use crate::service::group::snapshots::rows::{DomainShare, ProjectShare, UserShare};
-use crate::service::people::lookup;
+use crate::engine::group::snapshots::rows::{DomainShare, ProjectShare, UserShare};
+use crate::engine::people::lookup;
 use crate::service::shares::UserPlace;
 use crate::service::{Error, Fault, Result, Service, VisibleGroup};
 

@@ -12,9 +12,7 @@ use std::sync::Arc;
 use self::answer::{Explanation, WaitingReason, WaitingWorkload};
 use self::explained_row::{ExplainedRow, owner_of_sequence, requested_row, subject};
 use self::page::ExplanationData;
-use super::audit::label;
 use super::audit_log::ChangeAuthor;
-use super::group::visible::VisibleGroup;
 use super::people::RequestNames;
 use super::sequence::ExplainedWorkload;
 use super::sequence::waiting::PendingEntry;
@@ -22,6 +20,8 @@ use super::{Caller, Error, Result, Service};
 use crate::domain::explain::count::OwnerContributions;
 use crate::domain::ids::Owner;
 use crate::domain::tier::Tier;
+use crate::engine::audit::label;
+use crate::service::visible_group::VisibleGroup;
 use crate::store;
 
 /// The input of an explanation. Users and projects are named by UUID or by name.
@@ -111,7 +111,7 @@ impl Service {
         place: Option<i64>,
         workload: Option<WaitingWorkload>,
     ) -> Result<Explanation> {
-        let normalized_days = self.load_normalized_days(self.store().read(), group.facts()).await?.clone();
+        let normalized_days = self.engine.load_normalized_days(self.store().read(), group.facts()).await?.clone();
         let origins = self.origins(&group, &subject).await?;
         let now = self.trusted_now();
         let work = || {

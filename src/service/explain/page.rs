@@ -21,12 +21,12 @@ use crate::domain::slots::SlotUsages;
 use crate::domain::tier::Tier;
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::Weight;
+use crate::engine::group::snapshots::normalized_days::NormalizedDaysCache;
+use crate::engine::group::snapshots::snapshot_data::GroupSnapshotData;
+use crate::engine::group::snapshots::tree_shares::TreeShares;
 use crate::service::Result;
 use crate::service::audit_log::ChangeAuthor;
-use crate::service::group::snapshots::normalized_days::NormalizedDaysCache;
-use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
-use crate::service::group::snapshots::tree_shares::TreeShares;
-use crate::service::group::visible::VisibleGroup;
+use crate::service::visible_group::VisibleGroup;
 
 /// The data of an explanation.
 pub(super) struct ExplanationData<'a> {

@@ -19,8 +19,8 @@ use crate::domain::ids::Owner;
 use crate::domain::ranking::RankedRow;
 use crate::domain::tier::Tier;
 use crate::domain::weight::{EffectiveWeight, Weight};
-use crate::service::group::snapshots::comparison::ComparisonSet;
-use crate::service::group::snapshots::rows::{DomainShare, ProjectShare, UserShare};
+use crate::engine::group::snapshots::comparison::ComparisonSet;
+use crate::engine::group::snapshots::rows::{DomainShare, ProjectShare, UserShare};
 use crate::service::{Error, Result};
 
 /// The parts of an explanation that follow from the comparison with others.

@@ -11,7 +11,7 @@ use crate::domain::ids::Owner;
 use crate::domain::ranking::RankedRow;
 use crate::domain::share_tree::{NodeShare, ROOT_ACCOUNT};
 use crate::domain::tier::Tier;
-use crate::service::group::snapshots::tree_shares::TreeShares;
+use crate::engine::group::snapshots::tree_shares::TreeShares;
 use crate::service::{Error, Result};
 
 fn tier_of(owner: &Owner) -> Tier {

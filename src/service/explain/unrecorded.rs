@@ -12,7 +12,7 @@ use crate::domain::run_times::ExpectedRuntime;
 use crate::domain::slots::SlotUsages;
 use crate::domain::tier::Tier;
 use crate::domain::time::{Day, Timestamp};
-use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
+use crate::engine::group::snapshots::snapshot_data::GroupSnapshotData;
 
 /// Unrecorded usage by owner and day.
 pub(super) struct UnrecordedSums(FastMap<Owner, BTreeMap<Day, SlotUsages>>);

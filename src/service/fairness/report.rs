@@ -3,16 +3,15 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::usage::known_uses;
 use super::window::ReportWindow;
 use crate::domain::fairness::{ReceivedShare, SPAN_DAYS, TierReport, report};
 use crate::domain::tier::Tier;
 use crate::domain::time::{TimeSpan, Timestamp};
-use crate::service::group::snapshots::GroupSnapshot;
-use crate::service::group::snapshots::entitlements::SnapshotEntitlements;
-use crate::service::group::snapshots::rows::{DomainShare, ProjectShare, UserShare};
+use crate::engine::day_history::fairness::known_reports;
+use crate::engine::group::snapshots::entitlements::SnapshotEntitlements;
+use crate::engine::group::snapshots::rows::{DomainShare, ProjectShare, UserShare};
+use crate::engine::work::run_blocking;
 use crate::service::input::page::{CursorKey, Page, PageWindow, cut_window};
-use crate::service::work::run_blocking;
 use crate::service::{Caller, Result, Service, VisibleGroup};
 
 /// The name of the rows of a tier in page cursors.
@@ -199,11 +198,4 @@ impl Service {
         };
         known.flat_map(by_tier).collect()
     }
-}
-
-/// The reports of all tiers over each of the lengths in days, which ascend, up to the day of the last calculation.
-/// Lengths beyond the look-back are left out.
-pub(super) fn known_reports(group: &GroupSnapshot, lengths: &[u32], now: Timestamp) -> Vec<Vec<TierReport>> {
-    let tree = &group.entitlements().tree;
-    run_blocking(|| known_uses(group, lengths, now).iter().map(|uses| report(tree, uses)).collect())
 }

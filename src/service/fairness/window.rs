@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use crate::domain::fairness::{DaySpan, SPAN_DAYS};
 use crate::domain::time::{Day, MICROS_PER_HOUR, TimeSpan, Timestamp};
+use crate::engine::day_history::recent_usage::span_of;
 use crate::service::{Error, Result};
 
 /// The longest period, in days.
@@ -85,7 +86,7 @@ impl ReportWindow {
         match self.days(now.day()) {
             None if self == Self::Now => TimeSpan { start: now, end: now },
             None => TimeSpan { start: now.plus_micros(-MICROS_PER_HOUR), end: now },
-            Some(days) => TimeSpan { start: days.first.start(), end: days.last.plus(1).start().min(now) },
+            Some(days) => span_of(days, now),
         }
     }
 }

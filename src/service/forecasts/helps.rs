@@ -4,9 +4,9 @@ use super::answer::HelpfulChange;
 use super::live_input::{ForecastBase, OrderedWaiting, draws_for};
 use crate::domain::forecast::{ForecastInput, InputChange, StartForecast, StartPercentiles, limited_queues_of};
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
-use crate::service::group::visible::VisibleGroup;
+use crate::engine::work::run_blocking;
 use crate::service::reported_workloads::{assessed_workloads, queue_of};
-use crate::service::work::run_blocking;
+use crate::service::visible_group::VisibleGroup;
 use crate::service::{Result, Service};
 
 /// The number of draws for each change, as each is a forecast of its own.

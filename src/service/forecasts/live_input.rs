@@ -13,9 +13,9 @@ use crate::domain::options::SequenceMode;
 use crate::domain::time::Timestamp;
 use crate::domain::workloads::{AssessedWorkloads, WorkloadMembers};
 use crate::service::cycle_plans::learned_seconds;
-use crate::service::group::visible::VisibleGroup;
 use crate::service::reported_workloads::{agent_totals, queue_of};
 use crate::service::sequence::pending::ReportedWorkloads;
+use crate::service::visible_group::VisibleGroup;
 use crate::service::{Result, Service};
 use crate::store::agents::StoredAgent;
 

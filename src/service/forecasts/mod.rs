@@ -30,14 +30,15 @@ use self::live_input::{ForecastBase, draws_for};
 use self::memory::KnownPast;
 use self::outcomes::OutcomeChanges;
 use self::quality::{ForecastQuality, MAX_STARTS};
-use super::group::visible::VisibleGroup;
 use super::reported_workloads::{assessed_workloads, queue_of};
-use super::work::{run_blocking, run_in_background};
-use super::{Caller, Error, LeasedWork, Result, Service};
+use super::{Caller, Error, Result, Service};
 use crate::domain::forecast::StartForecast;
 use crate::domain::ids::GroupKey;
 use crate::domain::time::{MICROS_PER_DAY, Timestamp};
 use crate::domain::workloads::AssessedWorkloads;
+use crate::engine::leases::LeasedWork;
+use crate::engine::work::{run_blocking, run_in_background};
+use crate::service::visible_group::VisibleGroup;
 use crate::store;
 
 /// The time for which ended workloads and outcomes count, in microseconds: four weeks.

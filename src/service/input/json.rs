@@ -6,9 +6,9 @@ use serde_json::error::Category;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::error::{Error, Fault};
 use crate::domain::decimal::with_exact_numbers;
 use crate::domain::reading::{DecodeError, UniqueObject, UniqueValue, read_from, read_quickly};
+use crate::engine::error::{Error, Fault};
 
 /// The largest depth of JSON. No request needs ten levels.
 pub const MAX_DEPTH: usize = 100;

@@ -1,7 +1,6 @@
 //! The types that all use-cases share: the clock, documents, moments, pages, terms and errors.
 
 pub mod clock;
-pub mod error;
 pub mod json;
 pub mod moment;
 pub mod page;

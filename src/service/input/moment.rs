@@ -1,7 +1,7 @@
 //! Moments in requests: instants, or days, of which the last one is included.
 
-use super::error::{Error, Result};
 use crate::domain::time::{Day, Timestamp};
+use crate::engine::error::{Error, Result};
 
 /// The beginning of a period.
 pub fn parse_beginning(pointer: &str, text: &str) -> Result<Timestamp> {

@@ -5,8 +5,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
-use super::error::{Error, Result};
 use crate::domain::time::Day;
+use crate::engine::error::{Error, Result};
 use crate::store::key_list::{IdWindow, KeyPage, KeyWindow};
 
 /// The largest page of a list, in rows.

@@ -1,7 +1,5 @@
 //! Jobs as the interfaces show them: the list of jobs, their runs, and a run on request.
 
-pub mod leases;
-
 use std::sync::Arc;
 
 use futures::future::BoxFuture;

@@ -2,7 +2,6 @@
 
 mod revocation;
 pub mod sessions;
-pub(in crate::service) mod table;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,13 +12,13 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::access::{ClientId, Principal};
-use super::audit::{self, AuditedChange};
-use super::keys::table::KnownKey;
-use super::work::run_to_completion;
 use super::{Caller, Error, Result, Role, Service};
 use crate::domain::ids::UserId;
 use crate::domain::names::{check_label, check_name};
 use crate::domain::time::Timestamp;
+use crate::engine::audit::{self, AuditedChange};
+use crate::engine::keys::table::KnownKey;
+use crate::engine::work::run_to_completion;
 use crate::process::random;
 use crate::store::{self, StoreError};
 
@@ -59,7 +58,7 @@ impl Service {
         if let Some(said) = refused_user {
             return Err(Error::about("/user_uuid", "invalid_user", said));
         }
-        if new.expires_at.is_some_and(|t| t <= self.clock.now()) {
+        if new.expires_at.is_some_and(|t| t <= self.clock().now()) {
             return Err(Error::about("/expires_at", "expired", "has passed already"));
         }
         let groups = new.groups.map(check_groups).transpose()?;
@@ -72,7 +71,7 @@ impl Service {
         let text = format!("{KEY_PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
         let service = Arc::clone(self);
         run_to_completion(async move {
-            let now = service.clock.now();
+            let now = service.clock().now();
             let key = StoredKey {
                 id: random::dated_id(),
                 role: new.role.as_str().to_owned(),
@@ -84,7 +83,7 @@ impl Service {
                 last_used_at: None,
                 groups,
             };
-            let tx = service.store.begin().await?;
+            let tx = service.store().begin().await?;
             let key_hash = hash(&text);
             store::keys::insert(&tx, &key, key_hash.clone()).await?;
             let after = Some(
@@ -97,9 +96,9 @@ impl Service {
                 after,
                 reason: None,
             };
-            audit::write(&tx, &caller, change, None, now).await?;
+            audit::write(&tx, &caller.author(), change, None, now).await?;
             tx.commit().await.map_err(store::StoreError::from)?;
-            service.keys.created(&key_hash, &key);
+            service.engine.keys.created(&key_hash, &key);
             Ok((text, key))
         })
         .await
@@ -111,7 +110,7 @@ impl Service {
         caller.require_admin()?;
         caller.require_all_groups()?;
         let mut keys = store::keys::list(self.store().read()).await?;
-        let uses = self.keys.last_uses();
+        let uses = self.engine.keys.last_uses();
         for key in &mut keys {
             key.last_used_at = key.last_used_at.max(uses.get(&key.id).copied());
         }
@@ -122,7 +121,7 @@ impl Service {
     #[tracing::instrument(name = "service.keys.authenticate", level = "debug", skip_all, err(level = "debug"))]
     pub async fn authenticate(&self, text: &str) -> Result<Principal> {
         let key_hash = hash(text);
-        let known = match self.keys.get(&key_hash) {
+        let known = match self.engine.keys.get(&key_hash) {
             Some(known) => known,
             None => self.look_up(&key_hash).await?,
         };
@@ -131,7 +130,7 @@ impl Service {
 
     /// The holder of a known key, unless the key has been revoked or has expired.
     fn admit(&self, known: &KnownKey) -> Result<Principal> {
-        let (now, key) = (self.clock.now(), &known.key);
+        let (now, key) = (self.clock().now(), &known.key);
         if key.revoked_at.is_some() {
             return Err(key_refusal("revoked_key", "the key was revoked"));
         }
@@ -154,12 +153,12 @@ impl Service {
 
     /// Looks up a key that another process may have just created.
     async fn look_up(&self, key_hash: &str) -> Result<Arc<KnownKey>> {
-        let changes = self.keys.changes();
-        match store::keys::find_by_hash(self.store.read(), key_hash).await {
-            Ok(Some(key)) => Ok(self.keys.learn(key_hash, &key, changes)),
+        let changes = self.engine.keys.changes();
+        match store::keys::find_by_hash(self.store().read(), key_hash).await {
+            Ok(Some(key)) => Ok(self.engine.keys.learn(key_hash, &key, changes)),
             Ok(None) => Err(key_refusal("unknown_key", "the key is not known")),
             // All keys were known when the database was last read.
-            Err(StoreError::Unavailable { .. }) if self.keys.age().is_some() => {
+            Err(StoreError::Unavailable { .. }) if self.engine.keys.age().is_some() => {
                 self.check_grace()?;
                 Err(key_refusal("unknown_key", "the key is not known"))
             }
@@ -170,7 +169,7 @@ impl Service {
     /// Refuses all keys if keys have not been read for longer than the allowed time.
     fn check_grace(&self) -> Result<()> {
         let grace = self.key_grace.get().copied().unwrap_or(Some(DEFAULT_GRACE));
-        match (self.keys.age(), grace) {
+        match (self.engine.keys.age(), grace) {
             (Some(age), Some(grace)) if age > grace => {
                 let detail = format!(
                     "keys could not be checked against the database for {} seconds, which is longer than \
@@ -189,28 +188,6 @@ impl Service {
         if self.key_grace.set(grace).is_err() {
             tracing::warn!("the time for which keys are believed was set twice");
         }
-    }
-
-    /// Reads all keys and sessions again, so that what another process created or revoked takes effect.
-    #[tracing::instrument(name = "service.keys.refresh_keys", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn refresh_keys(&self) -> Result<()> {
-        let (changes, known) = (self.keys.changes(), self.keys.snapshot());
-        let rows = store::keys::keys_by_hash(self.store.read()).await?;
-        if known.is_contradicted_by(&rows) {
-            self.rewinds.note_keys();
-        }
-        self.keys.replace(&rows, changes);
-        self.refresh_sessions().await
-    }
-
-    /// Stores the times at which keys were last used, if they are not stored yet. No request waits for it.
-    #[tracing::instrument(name = "service.keys.store_key_uses", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn store_key_uses(&self) -> Result<()> {
-        let uses = self.keys.unstored_uses();
-        if !uses.is_empty() {
-            store::keys::store_uses(self.store.write(), &uses).await?;
-        }
-        Ok(())
     }
 }
 

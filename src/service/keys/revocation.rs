@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::StoredKey;
 use crate::domain::time::Timestamp;
-use crate::service::audit::{self, AuditedChange};
-use crate::service::work::run_to_completion;
+use crate::engine::audit::{self, AuditedChange};
+use crate::engine::work::run_to_completion;
 use crate::service::{Caller, Error, Result, Role, Service};
 use crate::store;
 
@@ -40,8 +40,8 @@ impl Service {
         caller.require_all_groups()?;
         let service = Arc::clone(self);
         run_to_completion(async move {
-            let now = service.clock.now();
-            let tx = service.store.begin().await?;
+            let now = service.clock().now();
+            let tx = service.store().begin().await?;
             if !force {
                 let admins = store::keys::lock_unrevoked(&tx, Role::Admin.as_str()).await?;
                 require_another(&admins, id, now)?;
@@ -51,9 +51,9 @@ impl Service {
             }
             let change =
                 AuditedChange { action: "key.revoke", target: id.to_string(), before: None, after: None, reason: None };
-            audit::write(&tx, &caller, change, None, now).await?;
+            audit::write(&tx, &caller.author(), change, None, now).await?;
             tx.commit().await.map_err(store::StoreError::from)?;
-            service.keys.revoked(id, now);
+            service.engine.keys.revoked(id, now);
             Ok(())
         })
         .await

@@ -1,18 +1,16 @@
 //! Sessions of the web pages. The browser keeps a random id, which stands for a key that was entered once.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use uuid::Uuid;
 
 use super::{KnownKey, hash, key_refusal};
 use crate::domain::time::MICROS_PER_SECOND;
+use crate::engine::work::run_to_completion;
 use crate::process::random;
 use crate::service::access::Principal;
-use crate::service::work::run_to_completion;
 use crate::service::{Error, Result, Service};
 use crate::store::ui_sessions::UiSession;
 use crate::store::{self, StoreError};
@@ -21,47 +19,6 @@ use crate::store::{self, StoreError};
 pub const SESSION_SECONDS: i64 = 12 * 3_600;
 /// The number of sessions that one key may have at a time. A further one replaces the oldest.
 const SESSIONS_OF_A_KEY: u64 = 100;
-
-#[derive(Clone, Debug, Default)]
-struct SessionRows {
-    by_hash: HashMap<String, UiSession>,
-    /// Grows with every change by this process. A read that began before a change is discarded.
-    changes: u64,
-}
-
-/// All sessions by their hashes. A lookup never waits.
-#[derive(Debug, Default)]
-pub struct SessionTable(ArcSwap<SessionRows>);
-
-impl SessionTable {
-    fn get(&self, session_hash: &str) -> Option<UiSession> {
-        self.0.load().by_hash.get(session_hash).copied()
-    }
-
-    fn changes(&self) -> u64 {
-        self.0.load().changes
-    }
-
-    /// Applies what was read, unless this process has changed a session since `changes`.
-    fn take(&self, changes: u64, take: impl Fn(&mut HashMap<String, UiSession>)) {
-        self.0.rcu(|old| {
-            let mut table = SessionRows::clone(old);
-            if table.changes == changes {
-                take(&mut table.by_hash);
-            }
-            table
-        });
-    }
-
-    fn change(&self, change: impl Fn(&mut HashMap<String, UiSession>)) {
-        self.0.rcu(|old| {
-            let mut table = SessionRows::clone(old);
-            change(&mut table.by_hash);
-            table.changes += 1;
-            table
-        });
-    }
-}
 
 impl Service {
     /// Signs in the holder of the key `text`. The returned id is its only copy.
@@ -74,14 +31,14 @@ impl Service {
         let id = URL_SAFE_NO_PAD.encode(bytes);
         let (service, session_hash) = (Arc::clone(self), hash(&id));
         run_to_completion(async move {
-            let now = service.clock.now();
+            let now = service.clock().now();
             let session =
                 UiSession { key, created_at: now, expires_at: now.plus_micros(SESSION_SECONDS * MICROS_PER_SECOND) };
-            let tx = service.store.begin().await?;
+            let tx = service.store().begin().await?;
             store::ui_sessions::tidy(&tx, key, SESSIONS_OF_A_KEY - 1, now).await?;
             store::ui_sessions::insert(&tx, session_hash.clone(), session).await?;
             tx.commit().await.map_err(StoreError::from)?;
-            service.sessions.change(|all| {
+            service.engine.sessions.change(|all| {
                 all.insert(session_hash.clone(), session);
             });
             Ok(())
@@ -95,8 +52,8 @@ impl Service {
     pub async fn close_session(self: &Arc<Self>, id: &str) -> Result<()> {
         let (service, session_hash) = (Arc::clone(self), hash(id));
         run_to_completion(async move {
-            store::ui_sessions::delete(service.store.write(), &session_hash).await?;
-            service.sessions.change(|all| {
+            store::ui_sessions::delete(service.store().write(), &session_hash).await?;
+            service.engine.sessions.change(|all| {
                 all.remove(&session_hash);
             });
             Ok(())
@@ -108,7 +65,7 @@ impl Service {
     #[tracing::instrument(name = "service.keys.resume_session", level = "debug", skip_all, err(level = "debug"))]
     pub async fn resume_session(&self, id: &str) -> Result<Principal> {
         let session = self.find_session(&hash(id)).await?;
-        if session.expires_at <= self.clock.now() {
+        if session.expires_at <= self.clock().now() {
             return Err(key_refusal("expired_session", "the session has ended; sign in again"));
         }
         let known = self.key_of(session.key).await?;
@@ -118,17 +75,17 @@ impl Service {
     /// Finds a session. One that another process may have just opened is looked up in the database.
     async fn find_session(&self, session_hash: &str) -> Result<UiSession> {
         let unknown = || key_refusal("unknown_session", "this session is unknown or has ended; sign in again");
-        if let Some(session) = self.sessions.get(session_hash) {
+        if let Some(session) = self.engine.sessions.get(session_hash) {
             return Ok(session);
         }
-        let changes = self.sessions.changes();
-        let session = match store::ui_sessions::find(self.store.read(), session_hash).await {
+        let changes = self.engine.sessions.changes();
+        let session = match store::ui_sessions::find(self.store().read(), session_hash).await {
             Ok(found) => found.ok_or_else(unknown)?,
             // All sessions were known when the database was last read.
-            Err(StoreError::Unavailable { .. }) if self.keys.age().is_some() => return Err(unknown()),
+            Err(StoreError::Unavailable { .. }) if self.engine.keys.age().is_some() => return Err(unknown()),
             Err(error) => return Err(error.into()),
         };
-        self.sessions.take(changes, |all| {
+        self.engine.sessions.take(changes, |all| {
             all.insert(session_hash.to_owned(), session);
         });
         Ok(session)
@@ -136,18 +93,10 @@ impl Service {
 
     /// The key of a session, which another process may have just created.
     async fn key_of(&self, id: Uuid) -> Result<Arc<KnownKey>> {
-        if let Some(known) = self.keys.by_id(id) {
+        if let Some(known) = self.engine.keys.by_id(id) {
             return Ok(known);
         }
         self.refresh_keys().await?;
-        self.keys.by_id(id).ok_or_else(|| key_refusal("unknown_key", "the key of this session is not known"))
-    }
-
-    /// Reads all sessions again.
-    pub(super) async fn refresh_sessions(&self) -> Result<()> {
-        let changes = self.sessions.changes();
-        let rows = store::ui_sessions::sessions_by_hash(self.store.read()).await?;
-        self.sessions.take(changes, |all| *all = rows.iter().cloned().collect());
-        Ok(())
+        self.engine.keys.by_id(id).ok_or_else(|| key_refusal("unknown_key", "the key of this session is not known"))
     }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::api::input_warning::{InputWarning, list_names};
 use crate::domain::ids::Member;
+use crate::engine::group::snapshots::GroupSnapshot;
+use crate::engine::group::snapshots::rows::RankedRows;
 use crate::service::Service;
-use crate::service::group::snapshots::GroupSnapshot;
-use crate::service::group::snapshots::rows::RankedRows;
 use crate::store::people::{Domain, Project, User};
 
 /// The number of groups that a sentence names.
@@ -43,7 +43,7 @@ impl Service {
             let facts = &group.facts;
             members(&facts.rows).into_iter().any(|member| !facts.outstanding.held(member, now).is_empty())
         };
-        let groups = self.published_groups().into_iter().filter(runs);
+        let groups = self.engine.published_groups().into_iter().filter(runs);
         let mut groups: Vec<String> = groups.map(|group| group.facts.name.to_string()).collect();
         groups.sort_unstable();
         if groups.is_empty() {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::PeopleDirectory;
 use crate::domain::identity::reads_as_uuid;
 use crate::domain::names;
 use crate::domain::time::Timestamp;
-use crate::service::audit::{self, AuditedChange};
-use crate::service::group::snapshots::rows::RankedRows;
-use crate::service::group::transaction::GroupTransaction;
+use crate::engine::audit::{self, AuditedChange};
+use crate::engine::group::publish::publish_where;
+use crate::engine::group::snapshots::rows::RankedRows;
+use crate::engine::people::PeopleDirectory;
 use crate::service::{Caller, Error, Fault, Result, Service};
 use crate::store::people::{PeopleLock, PeopleRows};
 use crate::store::{self, Tx};
@@ -152,9 +152,9 @@ impl<'a> PeopleWrite<'a> {
     /// Begins a transaction. Until it ends no other writer changes people, and the directory is up to date with the
     /// database.
     pub async fn begin(service: &'a Arc<Service>, caller: &'a Caller) -> Result<Self> {
-        let tx = service.store.begin().await?;
-        let lock = service.people.lock(&tx).await?;
-        Ok(Self { service, caller, now: service.clock.now(), tx, lock })
+        let tx = service.store().begin().await?;
+        let lock = service.engine.people.lock(&tx).await?;
+        Ok(Self { service, caller, now: service.clock().now(), tx, lock })
     }
 
     pub fn read<T>(&self, read: impl FnOnce(&PeopleDirectory) -> T) -> T {
@@ -182,30 +182,10 @@ impl<'a> PeopleWrite<'a> {
             after: Some(row.describe()),
             reason,
         };
-        audit::write(&self.tx, self.caller, change, None, self.now).await?;
+        audit::write(&self.tx, &self.caller.author(), change, None, self.now).await?;
         self.tx.commit().await.map_err(store::StoreError::from)?;
-        self.service.people.committed(new, self.lock);
-        publish_where(self.service, |_, rows| row.is_shown(rows)).await;
+        self.service.engine.people.committed(new, self.lock);
+        publish_where(&self.service.engine, |_, rows| row.is_shown(rows)).await;
         Ok((Arc::new(row), known.is_none()))
     }
-}
-
-/// Publishes all groups again for which `shows` is true, because they show changed people.
-pub async fn publish_where(service: &Arc<Service>, shows: impl Fn(&str, &RankedRows) -> bool) {
-    let groups = service.published_groups();
-    for group in groups.into_iter().filter(|group| shows(&group.facts.name, &group.facts.rows)) {
-        // The change is stored already. A group that cannot be written now shows it with its next write.
-        if let Err(error) = publish_again(service, &group.facts.name).await {
-            tracing::warn!(group = &*group.facts.name, %error, "a change of people shows later in this group");
-        }
-    }
-}
-
-async fn publish_again(service: &Arc<Service>, group: &str) -> Result<()> {
-    let change = async |session: &mut GroupTransaction| {
-        session.show_again();
-        session.reconfigure();
-        Ok(())
-    };
-    Arc::clone(service).change(Caller::job(), group.to_owned(), change).await
 }

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::Domain;
 use super::change::{KeyUpdate, PeopleWrite, PersonRow, all_good, archive, check_display_name};
 use super::list::PeopleList;
-use crate::service::group::snapshots::rows::RankedRows;
+use crate::engine::group::snapshots::rows::RankedRows;
+use crate::engine::work::run_to_completion;
 use crate::service::input::page::{CursorKey, Page};
-use crate::service::work::run_to_completion;
 use crate::service::{Caller, Error, Fault, Result, Service};
 use crate::store::people::PeopleRows;
 

@@ -1,7 +1,8 @@
 //! Errors in the words of a request: an error about an entity that the request named shows that name in place of its id.
 
-use super::resolution::is_text_of_id;
-use super::{PeopleDirectory, lookup};
+use super::known_names::sees_all_people;
+use crate::engine::people::is_text_of_id;
+use crate::engine::people::{PeopleDirectory, lookup};
 use crate::service::{Caller, Error, Fault};
 
 /// The kind of entity that a name stands for.
@@ -35,7 +36,7 @@ impl RequestNames {
     /// Collects the names in a request of `caller`. Callers that see all people get the nearest name where a name is
     /// unknown.
     pub fn by(caller: &Caller) -> Self {
-        Self { names: Vec::new(), suggests_names: lookup::sees_all_people(caller) }
+        Self { names: Vec::new(), suggests_names: sees_all_people(caller) }
     }
 
     /// Notes the name of a user, if there is one, in place of the UUID under `by_id`.

@@ -5,26 +5,19 @@
 
 mod archived;
 mod change;
-mod directory;
 mod domains;
 mod given_names;
+pub mod known_names;
 mod list;
-pub mod lookup;
-mod named_entities;
-mod nearest;
 mod projects;
-mod resolution;
 mod users;
 mod visible;
 
 pub use crate::store::people::{Domain, Project, User};
 pub use change::KeyUpdate;
-pub(super) use change::publish_where;
-pub use directory::{CurrentDirectory, PeopleDirectory};
 pub use domains::DomainChange;
 pub use given_names::RequestNames;
 pub use list::{PeopleFilter, PeopleList};
 pub use projects::ProjectChange;
-pub use resolution::{AmbiguousName, is_text_of_id};
 pub use users::UserChange;
 pub(in crate::service) use visible::VisiblePeople;

@@ -6,13 +6,14 @@ use serde_json::{Value, json};
 
 use super::change::{KeyUpdate, PeopleWrite, PersonRow, all_good, archive, check_display_name, check_free, check_name};
 use super::list::{PeopleFilter, PeopleList};
-use super::{Domain, PeopleDirectory, Project};
+use super::{Domain, Project};
 use crate::domain::identity;
 use crate::domain::ids::ProjectId;
 use crate::domain::time::Timestamp;
-use crate::service::group::snapshots::rows::RankedRows;
+use crate::engine::group::snapshots::rows::RankedRows;
+use crate::engine::people::PeopleDirectory;
+use crate::engine::work::run_to_completion;
 use crate::service::input::page::Page;
-use crate::service::work::run_to_completion;
 use crate::service::{Caller, Error, Fault, Result, Service};
 use crate::store::people::PeopleRows;
 

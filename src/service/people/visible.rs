@@ -7,10 +7,10 @@
 use std::ops::Deref;
 use std::sync::{Arc, RwLockReadGuard};
 
-use super::PeopleDirectory;
 use crate::domain::ids::{ProjectId, UserId};
+use crate::engine::group::snapshots::GroupSnapshot;
+use crate::engine::people::PeopleDirectory;
 use crate::service::access::KeyReach;
-use crate::service::group::snapshots::GroupSnapshot;
 use crate::service::{Caller, Service};
 
 /// The part of the directory that a caller may see.
@@ -65,7 +65,7 @@ impl Service {
         people: &'a PeopleDirectory,
     ) -> VisiblePeople<'a> {
         let reached = || {
-            let groups = self.published_groups().into_iter();
+            let groups = self.engine.published_groups().into_iter();
             groups.filter(|group| key_reach.has_group(&group.facts.name)).collect()
         };
         VisiblePeople { people, groups: key_reach.is_limited().then(reached), own_user: key_reach.own_user() }

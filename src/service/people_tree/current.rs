@@ -10,9 +10,9 @@ use super::ACTION;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Owner, ProjectId};
 use crate::domain::weight::Weight;
-use crate::service::audit::label;
-use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
-use crate::service::people::PeopleDirectory;
+use crate::engine::audit::label;
+use crate::engine::group::snapshots::snapshot_data::GroupSnapshotData;
+use crate::engine::people::PeopleDirectory;
 use crate::service::{Caller, Result, Service};
 use crate::store::audit_targets;
 

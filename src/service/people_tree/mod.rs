@@ -21,13 +21,13 @@ mod plan;
 use std::sync::Arc;
 
 use self::plan::TreePlan;
-use super::group::changes::projects;
-use super::group::transaction::GroupTransaction;
-use super::work::run_to_completion;
 use super::{Caller, Result, Service};
 use crate::api::people_tree::PeopleTree;
 use crate::domain::ids::{Owner, ProjectId};
 use crate::domain::weight::Weight;
+use crate::engine::group::changes::projects;
+use crate::engine::group::transaction::GroupTransaction;
+use crate::engine::work::run_to_completion;
 
 /// The action in the audit log.
 pub const ACTION: &str = "people_tree.put";
@@ -100,7 +100,7 @@ impl Service {
             };
             let (moved, changed): (Vec<ProjectId>, _) =
                 Arc::clone(&service).change(caller, group.clone(), change).await?;
-            projects::show_elsewhere(&service, &group, &moved).await;
+            projects::show_elsewhere(&service.engine, &group, &moved).await;
             Ok(changed)
         })
         .await

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::api::people_tree::{DomainBranch, MAX_NODES, PeopleTree, ProjectBranch, UserLeaf};
 use crate::domain::ids::{Member, Owner, ProjectId};
 use crate::domain::weight::Weight;
-use crate::service::people::{PeopleDirectory, lookup};
+use crate::engine::people::{PeopleDirectory, lookup};
 use crate::service::{Error, Fault, RequestFaults, Result};
 
 /// A domain, project or user of the tree.

@@ -10,13 +10,13 @@ use super::{ACTION, NamedTarget, PeopleTreeChanged, TreeChange, TreeDifference};
 use crate::api::people_tree::PeopleTree;
 use crate::domain::ids::{Member, Owner, ProjectId};
 use crate::domain::weight::Weight;
-use crate::service::audit::label;
-use crate::service::group::changes::projects::DomainAssignment;
-use crate::service::group::changes::record::ChangeRecord;
-use crate::service::group::state::GroupState;
-use crate::service::group::transaction::GroupTransaction;
-use crate::service::ingest::foreign_owners::ForeignOwners;
-use crate::service::people::PeopleDirectory;
+use crate::engine::audit::label;
+use crate::engine::group::changes::projects::DomainAssignment;
+use crate::engine::group::changes::record::ChangeRecord;
+use crate::engine::group::state::GroupState;
+use crate::engine::group::transaction::GroupTransaction;
+use crate::engine::ingest::foreign_owners::ForeignOwners;
+use crate::engine::people::PeopleDirectory;
 use crate::service::{Caller, Result};
 use crate::store::audit_targets;
 use crate::store::people::{Domain, PeopleLock, PeopleRows, Project, User};
@@ -47,7 +47,7 @@ impl TreePlan {
             pinned: Vec::new(),
             unchanged: 0,
         };
-        let foreign = ForeignOwners::new(session.service(), &[caller]);
+        let foreign = ForeignOwners::new(session.engine(), &[caller.principal.groups.as_deref()]);
         plan.plan_people(session, &foreign, &nodes);
         plan.plan_weights(session, &nodes).await?;
         Ok(plan)

@@ -1,25 +1,20 @@
 //! The movement of ranks: the present ranks compared with those after the last run of the day before.
 
-pub(in crate::service) mod memory;
-
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::group::snapshots::rows::UserShare;
 use super::{Caller, Error, Result, Service, VisibleGroup};
 use crate::domain::ids::Owner;
-use crate::domain::maps::FastMap;
 use crate::domain::ranking::PlacedRow;
 use crate::domain::time::Day;
+use crate::engine::group::snapshots::rows::UserShare;
+use crate::engine::rank_memory::RanksByOwner;
 use crate::store;
 
 pub use crate::store::share_days::RankMove;
 
 /// The largest number of users in one direction in an answer.
 const MAX_MOVERS: u32 = 100;
-
-/// The ranks at the end of a day.
-pub type RanksByOwner = FastMap<Owner, u32>;
 
 /// The users whose ranks have moved most since the day before.
 #[derive(Clone, Debug)]
@@ -72,7 +67,7 @@ impl Service {
     /// the database does not answer.
     pub async fn previous_ranks(&self, group: &VisibleGroup) -> Arc<RanksByOwner> {
         let Some(day) = group.day_before() else { return Arc::default() };
-        self.previous_ranks.read_within_timeout(self.store(), group.key, day).await.unwrap_or_default()
+        self.engine.previous_ranks.read_within_timeout(self.store(), group.key, day).await.unwrap_or_default()
     }
 
     /// The users who moved most since the day before, at most `most` in each direction.
@@ -88,7 +83,7 @@ impl Service {
         let group = self.group_for_readers(caller, group)?;
         let since = group.day_before();
         let before = match since {
-            Some(day) => self.previous_ranks.get(self.store(), group.key, day).await?,
+            Some(day) => self.engine.previous_ranks.get(self.store(), group.key, day).await?,
             None => Arc::default(),
         };
         let movers = || {

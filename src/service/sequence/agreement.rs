@@ -14,7 +14,7 @@ use crate::domain::ids::Member;
 use crate::domain::maps::FastMap;
 use crate::domain::names::MAX_LABEL;
 use crate::domain::sequencer::SequenceWorkload;
-use crate::service::group::snapshots::rows::RankedRows;
+use crate::engine::group::snapshots::rows::RankedRows;
 use crate::service::{Fault, RequestFaults, Result};
 
 /// The number of owners in each list of an answer.

@@ -6,7 +6,7 @@ use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::options::FairshareOrder;
 use crate::domain::sequencer::{SequenceWorkload, ShareLookup};
 use crate::domain::slots::SlotUsages;
-use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
+use crate::engine::group::snapshots::snapshot_data::GroupSnapshotData;
 
 /// A new project has used nothing, but its domain may have.
 pub(super) struct DomainWeights<'a> {

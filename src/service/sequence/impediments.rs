@@ -4,7 +4,7 @@ use crate::api::sequence::PendingWorkload;
 use crate::domain::ids::Member;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::workloads::{MemberDemand, StartDemand, StartImpediment};
-use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
+use crate::engine::group::snapshots::snapshot_data::GroupSnapshotData;
 use crate::service::reported_workloads::start_limits;
 
 /// The impediment of each workload. The tasks of an array start one by one, so that one of them is compared.

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 
 use crate::domain::time::{MICROS_PER_MINUTE, Timestamp};
-use crate::service::group::visible::VisibleGroup;
-use crate::service::work::drop_in_background;
+use crate::engine::work::drop_in_background;
+use crate::service::visible_group::VisibleGroup;
 
 /// The time for which a sequence is kept, in microseconds.
 const KEPT_MICROS: i64 = 10 * MICROS_PER_MINUTE;

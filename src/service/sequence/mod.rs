@@ -21,14 +21,6 @@ pub use self::explained::ExplainedWorkload;
 use self::owners::{owners, placed};
 use super::connectors::memory::RememberedComparison;
 use super::forecasts::group_forecasts::GroupForecasts;
-use super::group::live_kernels::LiveKernelList;
-use super::group::snapshots::GroupSnapshot;
-use super::group::snapshots::division::SnapshotDivision;
-use super::group::snapshots::entitlements::EntitledPart;
-use super::group::snapshots::rows::RankedRows;
-use super::group::snapshots::snapshot_data::GroupSnapshotData;
-use super::group::visible::VisibleGroup;
-use super::people::PeopleDirectory;
 use super::{Caller, Error, Result, Service};
 use crate::api::input_warning::InputWarning;
 use crate::api::sequence::{PendingWorkload, PlacedWorkload};
@@ -43,7 +35,15 @@ use crate::domain::sequencer::{OrderDecision, QueueClaims, SequenceWorkload};
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 use crate::domain::workloads::StartImpediment;
+use crate::engine::group::live_kernels::LiveKernelList;
+use crate::engine::group::snapshots::GroupSnapshot;
+use crate::engine::group::snapshots::division::SnapshotDivision;
+use crate::engine::group::snapshots::entitlements::EntitledPart;
+use crate::engine::group::snapshots::rows::RankedRows;
+use crate::engine::group::snapshots::snapshot_data::GroupSnapshotData;
+use crate::engine::people::PeopleDirectory;
 use crate::process::random;
+use crate::service::visible_group::VisibleGroup;
 
 /// The number of started kernels that can be charged within about a millisecond.
 const INLINE_MAX_KERNELS: usize = 5_000;
@@ -151,7 +151,7 @@ impl Service {
                 id: random::id(),
                 group: sequenced.group.key,
                 client: caller.client(),
-                taken_at: self.trusted_time(sequenced.at),
+                taken_at: self.engine.trusted_time(sequenced.at),
                 comparison: Arc::clone(comparison),
                 is_counted: false,
             });
@@ -219,7 +219,7 @@ impl Service {
                     most,
                     explain,
                 };
-                (SequenceMode::Progressive, asked.order(group.facts(), form, self.trusted_time(now)))
+                (SequenceMode::Progressive, asked.order(group.facts(), form, self.engine.trusted_time(now)))
             }
         };
         let OrderedPrefix { workloads, mut order, mut charged, mut decisions } = ordered;

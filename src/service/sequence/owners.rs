@@ -4,8 +4,8 @@ use crate::api::sequence::{PendingWorkload, PlacedWorkload};
 use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
 use crate::domain::maps::FastSet;
 use crate::domain::reading::seconds;
-use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
-use crate::service::people::{PeopleDirectory, lookup};
+use crate::engine::group::snapshots::snapshot_data::GroupSnapshotData;
+use crate::engine::people::{PeopleDirectory, lookup};
 use crate::service::{Fault, RequestFaults, Result};
 
 /// The indices of placed workloads that are not among the kernels yet, with their owners.

@@ -9,9 +9,9 @@ use crate::domain::options::SequenceMode;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
 use crate::domain::workloads::{AssessedWorkloads, StartImpediment, WorkloadMembers};
-pub use crate::service::group::live_kernels::LiveKernelList;
-use crate::service::group::visible::VisibleGroup;
+pub use crate::engine::group::live_kernels::LiveKernelList;
 use crate::service::reported_workloads::assessed_workloads;
+use crate::service::visible_group::VisibleGroup;
 use crate::service::{Caller, Result, Service};
 
 /// The members that wait as one workload; `None` if there are none.

@@ -9,7 +9,7 @@ use crate::domain::sequencer::progressive::{
 };
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
-use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
+use crate::engine::group::snapshots::snapshot_data::GroupSnapshotData;
 
 /// The slots that a workload asks for, and its announced runtime in seconds.
 type OwnedRequest = (Option<Box<SlotAmounts>>, Option<u32>);

@@ -7,9 +7,10 @@ use crate::domain::ids::Member;
 use crate::domain::maps::FastMap;
 use crate::domain::parallel;
 use crate::domain::slots::{SlotAmounts, SlotName, slot_pointer};
-use crate::service::group::agent_slots::slot_not_offered;
-use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
-use crate::service::people::{PeopleDirectory, VisiblePeople};
+use crate::engine::group::agent_slots::slot_not_offered;
+use crate::engine::group::snapshots::snapshot_data::GroupSnapshotData;
+use crate::engine::people::PeopleDirectory;
+use crate::service::people::VisiblePeople;
 use crate::service::{Service, VisibleGroup};
 
 /// The number of unknown names for which the nearest known one is suggested. Each search takes milliseconds if many

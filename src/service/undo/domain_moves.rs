@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::moves::{ItemMove, item_moves};
 use crate::domain::ids::{Owner, ProjectId};
+use crate::engine::audit::{label, owner_of};
+use crate::engine::group::changes::projects::{self, DomainAssignment};
+use crate::engine::group::changes::record::ChangeRecord;
+use crate::engine::group::transaction::GroupTransaction;
 use crate::service::Result;
-use crate::service::audit::{label, owner_of};
-use crate::service::group::changes::projects::{self, DomainAssignment};
-use crate::service::group::changes::record::ChangeRecord;
-use crate::service::group::transaction::GroupTransaction;
 
 /// The projects that an entry has moved to other domains.
 #[derive(Debug, Default)]

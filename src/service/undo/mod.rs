@@ -12,18 +12,18 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::accounting::shorter_lookback;
 use super::audit_log::{AuditEntry, AuditFilter, ChangeAuthor};
 use super::audit_names;
-use super::group::changes::projects;
-use super::group::changes::record::ChangeRecord;
-use super::group::transaction::GroupTransaction;
-use super::input::error::PresentState;
 use super::people_tree;
 use super::what_if::APPLY;
-use super::work::run_to_completion;
 use super::{Caller, Error, Result, Service};
 use crate::api::input_warning::InputWarning;
+use crate::engine::accounting::shorter_lookback;
+use crate::engine::error::PresentState;
+use crate::engine::group::changes::projects;
+use crate::engine::group::changes::record::ChangeRecord;
+use crate::engine::group::transaction::GroupTransaction;
+use crate::engine::work::run_to_completion;
 use crate::store::audit;
 use crate::store::audit_targets::TargetNames;
 use crate::store::key_list::IdWindow;
@@ -78,7 +78,7 @@ impl Service {
             };
             let ((audit_id, of_undo), visible) =
                 Arc::clone(&service).change_and_see(caller, group.clone(), change).await?;
-            projects::show_elsewhere(&service, &group, &moved).await;
+            projects::show_elsewhere(&service.engine, &group, &moved).await;
             Ok(UndoneChange { audit_id, warnings: visible.warned(of_undo).warnings() })
         })
         .await

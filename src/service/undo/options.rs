@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use crate::domain::decimal::Amount;
+use crate::engine::audit::option_label;
+use crate::engine::group::changes::options::{self, OptionsChange};
+use crate::engine::group::changes::record::ChangeRecord;
+use crate::engine::group::transaction::GroupTransaction;
 use crate::service::Result;
-use crate::service::audit::option_label;
-use crate::service::group::changes::options::{self, OptionsChange};
-use crate::service::group::changes::record::ChangeRecord;
-use crate::service::group::transaction::GroupTransaction;
 
 /// The options before and after, as the audit log describes them; `None` if the entry is not about options.
 #[derive(Debug, Default)]

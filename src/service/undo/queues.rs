@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::NOT_UNDOABLE;
 use super::moves::{ItemMove, item_moves};
 use crate::domain::queues::QueueConfig;
-use crate::service::audit::{queue_label, queue_of};
-use crate::service::group::changes::queues;
-use crate::service::group::changes::record::ChangeRecord;
-use crate::service::group::transaction::GroupTransaction;
+use crate::engine::audit::{queue_label, queue_of};
+use crate::engine::group::changes::queues;
+use crate::engine::group::changes::record::ChangeRecord;
+use crate::engine::group::transaction::GroupTransaction;
 use crate::service::{Error, Result};
 
 /// A queue with its configuration before and after; `None` if it did not exist.

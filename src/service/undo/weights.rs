@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use super::moves::{ItemMove, item_moves};
 use crate::domain::ids::Owner;
 use crate::domain::weight::Weight;
+use crate::engine::audit::{label, owner_of};
+use crate::engine::group::changes::record::ChangeRecord;
+use crate::engine::group::changes::weights::{self, WeightUpdate};
+use crate::engine::group::transaction::GroupTransaction;
 use crate::service::Result;
-use crate::service::audit::{label, owner_of};
-use crate::service::group::changes::record::ChangeRecord;
-use crate::service::group::changes::weights::{self, WeightUpdate};
-use crate::service::group::transaction::GroupTransaction;
 
 /// The weights that an entry has changed, by owner.
 #[derive(Debug, Default)]

@@ -10,9 +10,9 @@ use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::names::{UNKNOWN_DOMAIN, check_charge_class, check_display_name};
 use crate::domain::slots::SlotUsages;
 use crate::domain::time::Day;
+use crate::engine::ingest::incoming::OwnerNames;
+use crate::engine::people::{PeopleDirectory, lookup};
 use crate::service::Fault;
-use crate::service::ingest::incoming::OwnerNames;
-use crate::service::people::{PeopleDirectory, lookup};
 
 /// The usage of one user in one project on one day.
 #[derive(Clone, Debug, Deserialize, ToSchema)]

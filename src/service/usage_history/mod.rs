@@ -8,18 +8,18 @@ use std::sync::Arc;
 use incoming::HistoryRow;
 use serde_json::json;
 
-use super::audit::AuditedChange;
-use super::group::transaction::GroupTransaction;
-use super::ingest::earlier::EARLIER_HISTORY;
-use super::ingest::foreign_owners::ForeignOwners;
-use super::people::PeopleDirectory;
-use super::work::run_to_completion;
 use super::{Caller, Error, Result, Service};
 use crate::domain::bucket::DayUsage;
 use crate::domain::ids::ProjectId;
 use crate::domain::names::{UNKNOWN_DOMAIN, check_name};
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::usage_dimensions::UsageDimensions;
+use crate::engine::audit::AuditedChange;
+use crate::engine::group::transaction::GroupTransaction;
+use crate::engine::ingest::earlier::EARLIER_HISTORY;
+use crate::engine::ingest::foreign_owners::ForeignOwners;
+use crate::engine::people::PeopleDirectory;
+use crate::engine::work::run_to_completion;
 use crate::store::day_totals::{self, MemberDomain};
 use crate::store::day_totals::{earlier, histories};
 use crate::store::people::{Domain, PeopleRows, Project, User};
@@ -83,7 +83,7 @@ impl Service {
             let detail = format!("reports of kernels make the history {name:?}; give this one another name");
             return Err(Error::Conflict { code: "history_of_kernels", detail });
         }
-        let foreign = ForeignOwners::new(self, &[&caller]);
+        let foreign = ForeignOwners::new(&self.engine, &[caller.principal.groups.as_deref()]);
         let change = async move |session: &mut GroupTransaction| store_rows(session, name, rows, foreign).await;
         run_to_completion(Arc::clone(self).change(caller, group, change)).await
     }

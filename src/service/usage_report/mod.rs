@@ -14,14 +14,14 @@ use order::RowOrder;
 pub use question::{DayRange, ReportQuestion, ReportRequest};
 
 use super::input::page::{Page, PageWindow, cut_window};
-use super::people::PeopleDirectory;
-use super::work::run_blocking;
 use super::{Caller, Error, Result, Service, VisibleGroup};
 use crate::domain::decimal::{Amount, Usage};
 use crate::domain::mebibytes::MEMORY_SLOT;
 use crate::domain::slots::{SlotMap, SlotName, SlotUsages};
 use crate::domain::time::{Day, MICROS_PER_HOUR};
 use crate::domain::usage_report::{GroupedRows, ReportColumns, RowKey, RowSums, UsageBlock};
+use crate::engine::people::PeopleDirectory;
+use crate::engine::work::run_blocking;
 use crate::store::capacity;
 use crate::store::day_totals::reports::{self, TotalsQuery};
 

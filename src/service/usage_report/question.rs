@@ -6,8 +6,9 @@ use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::slots::SlotName;
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::usage_report::ReportColumns;
+use crate::engine::people::lookup;
 use crate::service::Caller;
-use crate::service::people::lookup;
+use crate::service::people::known_names;
 use crate::service::{Error, Result, Service};
 
 const MAX_SLOTS: usize = crate::domain::slots::MAX_SLOTS;
@@ -90,10 +91,10 @@ impl Service {
         let people = self.people();
         let fault = |fault| Error::Invalid(vec![fault]);
         let user = asked.user.map(|text| lookup::user_of_text(&people, text, "/user")).transpose().map_err(fault)?;
-        lookup::require_known_user(&people, caller, user, asked.user).map_err(fault)?;
+        known_names::require_known_user(&people, caller, user, asked.user).map_err(fault)?;
         let project = asked.project.map(|text| lookup::project_of_text(&people, text, "/project"));
         let project = project.transpose().map_err(fault)?;
-        lookup::require_known_project(&people, caller, project, asked.project).map_err(fault)?;
+        known_names::require_known_project(&people, caller, project, asked.project).map_err(fault)?;
         Ok(ReportQuestion {
             groups,
             range,

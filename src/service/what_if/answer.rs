@@ -13,8 +13,8 @@ use crate::domain::ids::Owner;
 use crate::domain::options::SequenceMode;
 use crate::domain::time::Timestamp;
 use crate::domain::weight::{EffectiveWeight, Weight};
-use crate::service::group::snapshots::entitlements::EntitledPart;
-use crate::service::group::visible::VisibleGroup;
+use crate::engine::group::snapshots::entitlements::EntitledPart;
+use crate::service::visible_group::VisibleGroup;
 
 /// The state of a group with the changes, beside the present one.
 #[derive(Debug, Serialize, ToSchema)]

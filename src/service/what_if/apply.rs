@@ -7,12 +7,12 @@ use serde_json::json;
 use super::answer::AppliedChanges;
 use super::changes::{WantedChanges, below_weights};
 use crate::domain::ids::{Owner, ProjectId};
-use crate::service::audit::label;
-use crate::service::group::changes::options::{self, OptionsChange};
-use crate::service::group::changes::projects::{self, DomainAssignment};
-use crate::service::group::changes::record::ChangeRecord;
-use crate::service::group::changes::weights;
-use crate::service::group::transaction::GroupTransaction;
+use crate::engine::audit::label;
+use crate::engine::group::changes::options::{self, OptionsChange};
+use crate::engine::group::changes::projects::{self, DomainAssignment};
+use crate::engine::group::changes::record::ChangeRecord;
+use crate::engine::group::changes::weights;
+use crate::engine::group::transaction::GroupTransaction;
 use crate::service::input::terms::WriteTerms;
 use crate::service::{Caller, Result, Service};
 
@@ -33,7 +33,7 @@ pub async fn apply(
         make_changes(session, &changes, terms.reason).await
     };
     let (audit_id, visible) = Arc::clone(&service).change_and_see(caller, group.clone(), change).await?;
-    projects::show_elsewhere(&service, &group, &moved).await;
+    projects::show_elsewhere(&service.engine, &group, &moved).await;
     Ok(AppliedChanges { audit_id, config_revision: visible.config_revision.to_string() })
 }
 

@@ -13,12 +13,12 @@ use super::request::FairShareSimulation;
 use crate::domain::decimal::f64_text;
 use crate::domain::parallel;
 use crate::domain::ranking::{PlacedRow, RankedRow};
+use crate::engine::group::calculate::ClockMoment;
+use crate::engine::group::live_kernels::LiveKernelList;
+use crate::engine::group::snapshots::profile::GroupProfile;
+use crate::engine::group::snapshots::rows::{DomainShare, ProjectShare, TierRow, UserShare};
 use crate::service::fairness::report::KnownFairness;
-use crate::service::group::calculate::ClockMoment;
-use crate::service::group::live_kernels::LiveKernelList;
-use crate::service::group::snapshots::profile::GroupProfile;
-use crate::service::group::snapshots::rows::{DomainShare, ProjectShare, TierRow, UserShare};
-use crate::service::group::visible::VisibleGroup;
+use crate::service::visible_group::VisibleGroup;
 use crate::service::{Result, Service};
 
 /// The largest number of winners and of losers in an answer.

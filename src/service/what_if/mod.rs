@@ -18,20 +18,20 @@ use self::answer::SimulatedFairShares;
 use self::changes::WantedChanges;
 use self::compare::SnapshotSide;
 use self::request::FairShareSimulation;
-use super::accounting::shorter_lookback;
-use super::group::calculate::ClockMoment;
-use super::group::fork::StateFork;
-use super::group::revision::ConfigRevision;
-use super::group::snapshots::GroupSnapshot;
-use super::group::state::GroupState;
-use super::group::visible::VisibleGroup;
 use super::input::json::read;
 use super::input::terms::WriteTerms;
-use super::work::{drop_in_background, run_to_completion};
 use super::{Caller, Result, Service};
 use crate::api::input_warning::InputWarning;
 use crate::domain::ids::Owner;
 use crate::domain::parallel;
+use crate::engine::accounting::shorter_lookback;
+use crate::engine::group::calculate::ClockMoment;
+use crate::engine::group::fork::StateFork;
+use crate::engine::group::revision::ConfigRevision;
+use crate::engine::group::snapshots::GroupSnapshot;
+use crate::engine::group::state::GroupState;
+use crate::engine::work::{drop_in_background, run_to_completion};
+use crate::service::visible_group::VisibleGroup;
 
 /// A group before and after a change. The change need not have been applied.
 pub struct WhatIf {
@@ -90,14 +90,14 @@ impl Service {
         terms: WriteTerms,
         applies: bool,
     ) -> Result<WhatIf> {
-        let fork = self.fork(&group).await?;
+        let fork = self.engine.fork(&group).await?;
         let revision = ConfigRevision::of(&fork.state.group);
         if let Some(seen) = &terms.if_revision {
             revision.require(seen)?;
         }
-        let moment = self.moment();
+        let moment = self.engine.moment();
         if fork.group_snapshot.facts.calculation.is_some() {
-            self.load_normalized_days(&fork.snapshot, &fork.group_snapshot.facts).await?;
+            self.engine.load_normalized_days(&fork.snapshot, &fork.group_snapshot.facts).await?;
         }
         let kernels = self.live_kernels(&fork.group_snapshot).await?;
         let mut made = ChangedCopy::of(&self, &caller, fork, &changes, moment).await?;
@@ -123,12 +123,6 @@ impl Service {
             what_if.answer.applied = Some(apply::apply(self, caller, group, changes, terms).await?);
         }
         Ok(what_if)
-    }
-
-    /// The present moment, as sessions use it.
-    pub(in crate::service) fn moment(&self) -> ClockMoment {
-        let now = self.clock.now();
-        ClockMoment { now, trusted_time: self.trusted_time(now), started_at: self.started_at() }
     }
 }
 
@@ -166,7 +160,7 @@ impl ChangedCopy {
             changed = state.prepare(&snapshot, moment.trusted_time, recount).await?;
         }
         let today = moment.now.day();
-        warnings.extend(shorter_lookback::warnings_in(service, &snapshot, &state, &options, today).await?);
+        warnings.extend(shorter_lookback::warnings_in(&service.engine, &snapshot, &state, &options, today).await?);
         Ok(Self { state, before: group_snapshot, recalculates, reshapes: changes.reshape(), changed, warnings })
     }
 

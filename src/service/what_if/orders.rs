@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use super::answer::{OrderedWorkload, PendingMoves, SequenceOrders, StartChange};
 use super::request::FairShareSimulation;
-use crate::service::group::calculate::ClockMoment;
-use crate::service::group::live_kernels::LiveKernelList;
-use crate::service::group::visible::VisibleGroup;
+use crate::engine::group::calculate::ClockMoment;
+use crate::engine::group::live_kernels::LiveKernelList;
 use crate::service::sequence::pending::ReportedWorkloads;
 use crate::service::sequence::{SequenceInput, SequencedWorkloads};
+use crate::service::visible_group::VisibleGroup;
 use crate::service::{Result, Service};
 
 /// The largest number of reported workloads in an answer.

@@ -14,10 +14,11 @@ use crate::domain::options::SequenceMode;
 use crate::domain::reading::at_most;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::weight::{Weight, deserialize_nullable_text};
-use crate::service::group::changes::options::OptionsPatch;
+use crate::engine::group::changes::options::OptionsPatch;
+use crate::engine::people::{PeopleDirectory, lookup};
 use crate::service::input::json::UnparsedObject;
 use crate::service::input::terms::WriteTerms;
-use crate::service::people::{PeopleDirectory, RequestNames, lookup};
+use crate::service::people::RequestNames;
 use crate::service::weight_input::{MAX_ITEMS, WeightChange, check_all, names_in};
 use crate::service::{Fault, RequestFaults, Result};
 

@@ -16,7 +16,6 @@ use std::collections::HashMap;
 
 use self::answer::WorkloadItem;
 use self::ranked::{RankedWorkload, rank_workloads};
-use super::group::visible::VisibleGroup;
 use super::input::page::{CursorKey, Page, PageWindow, cut_window};
 use super::reported_workloads::{assessed_workloads, find_workload};
 use super::{Caller, Error, Result, Service};
@@ -24,6 +23,7 @@ use crate::domain::cycle::WaitReason;
 use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 use crate::domain::workloads::WorkloadStatus;
+use crate::service::visible_group::VisibleGroup;
 use crate::store;
 
 /// The conditions of a list of workloads.

@@ -11,13 +11,13 @@ use crate::domain::ids::KernelKey;
 use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::time::Timestamp;
 use crate::domain::workloads::{AssessedWorkloads, StatusChange, WorkloadMembers};
+use crate::engine::group::snapshots::snapshot_data::GroupSnapshotData;
+use crate::engine::people::PeopleDirectory;
 use crate::service::cycle_plans::memory::CycleReasons;
-use crate::service::group::snapshots::snapshot_data::GroupSnapshotData;
-use crate::service::group::visible::VisibleGroup;
-use crate::service::people::PeopleDirectory;
 use crate::service::reported_workloads::queue_of;
 use crate::service::sequence::SequencedWorkloads;
 use crate::service::sequence::pending::ReportedWorkloads;
+use crate::service::visible_group::VisibleGroup;
 use crate::service::{Result, Service};
 
 /// The most kernels that an item lists.

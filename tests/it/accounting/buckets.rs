@@ -2,7 +2,7 @@
 
 use fairshared::domain::ids::KernelId;
 use fairshared::domain::time::Day;
-use fairshared::service::ingest::incoming::RefusedReport;
+use fairshared::engine::ingest::incoming::RefusedReport;
 use fairshared::store::records;
 use serde_json::json;
 

@@ -1,7 +1,7 @@
 //! A wrong clock: jobs pause, time is measured by a monotonic clock, and records of future times are removed.
 
+use fairshared::engine::upkeep::health::LastingCondition;
 use fairshared::service::Error;
-use fairshared::service::upkeep::health::LastingCondition;
 use fairshared::store;
 use serde_json::json;
 

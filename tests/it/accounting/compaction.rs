@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fairshared::domain::ids::KernelKey;
 use fairshared::domain::time::{TimeSpan, Timestamp};
+use fairshared::engine::accounting::compaction::merge;
 use fairshared::jobs::{JobRunner, JobSettings};
-use fairshared::service::accounting::compaction::merge;
 use fairshared::service::input::page::PageWindow;
 use fairshared::service::jobs::JobControl;
 use fairshared::store::records::NewRecord;

@@ -1,7 +1,7 @@
 //! The inferred end of kernels that are not reported any more, if the group's options ask for it.
 
 use fairshared::domain::ids::KernelId;
-use fairshared::service::audit::INFERRED_END_ACTION;
+use fairshared::engine::audit::INFERRED_END_ACTION;
 use fairshared::service::audit_log::AuditFilter;
 use fairshared::service::input::page::PageWindow;
 use serde_json::json;

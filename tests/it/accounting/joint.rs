@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use fairshared::service::audit::INGEST_ACTION;
+use fairshared::engine::audit::INGEST_ACTION;
+use fairshared::engine::ingest::batch::{IngestResult, ReportDelivery};
+use fairshared::engine::ingest::incoming::IncomingReport;
 use fairshared::service::audit_log::{AuditEntry, AuditFilter};
-use fairshared::service::ingest::batch::{IngestResult, ReportDelivery};
-use fairshared::service::ingest::incoming::IncomingReport;
 use fairshared::service::input::page::PageWindow;
 use fairshared::service::{Caller, Error};
 use fairshared::store::{Tx, groups};

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use fairshared::engine::leases::{LeaseFence, LeaseResult, LeasedWork, ProcessPresence};
 use fairshared::jobs::{JobRunner, JobSettings};
-use fairshared::service::jobs::leases::{LeaseFence, LeaseResult, LeasedWork, ProcessPresence};
 use fairshared::service::jobs::{JobControl, JobRun, OpenRun};
 use fairshared::service::{Error, Service};
 use serde_json::json;

@@ -35,7 +35,7 @@ use fairshared::domain::ids::{Member, Owner, ProjectId, UserId};
 use fairshared::domain::ledger::Ledger;
 use fairshared::domain::ranking::PlacedRow;
 use fairshared::domain::time::Day;
-use fairshared::service::group::snapshots::rows::UserShare;
+use fairshared::engine::group::snapshots::rows::UserShare;
 use fairshared::store::Store;
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fairshared::domain::ids::KernelKey;
 use fairshared::domain::kernel::Kernel;
 use fairshared::domain::outstanding::OutstandingKernels;
-use fairshared::service::ingest::incoming::RefusedReport;
+use fairshared::engine::ingest::incoming::RefusedReport;
 use fairshared::store;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairshared::service::group::snapshots::rows::UserShare;
+use fairshared::engine::group::snapshots::rows::UserShare;
 use serde_json::json;
 
 use super::buckets::plant;

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use fairshared::service::ingest::batch::LARGEST_BATCH;
+use fairshared::engine::ingest::batch::LARGEST_BATCH;
 use fairshared::store::{Store, groups};
 use serde_json::Value;
 use tempfile::TempDir;

@@ -6,18 +6,19 @@ use super::files::rust_files;
 use super::imports::{CRATES, House, Module};
 
 /// The layers, and the other ones that each may import. `docs/ARCHITECTURE.md` describes them.
-pub const LAYERS: [(&str, &[&str]); 14] = [
+pub const LAYERS: [(&str, &[&str]); 15] = [
     ("domain", &[]),
     ("api", &["domain"]),
     ("connectors", &["api", "domain"]),
     ("process", &[]),
     ("store", &["domain", "process"]),
-    ("service", &["api", "domain", "process", "store"]),
+    ("engine", &["api", "domain", "process", "store"]),
+    ("service", &["api", "domain", "engine", "process", "store"]),
     ("config", &["connectors", "domain", "store"]),
     ("telemetry", &["config"]),
-    ("jobs", &["domain", "service"]),
-    ("rest", &["api", "domain", "service"]),
-    ("graphql", &["api", "domain", "service"]),
+    ("jobs", &["domain", "engine", "service"]),
+    ("rest", &["api", "domain", "engine", "service"]),
+    ("graphql", &["api", "domain", "engine", "service"]),
     ("ui", &["rest", "service"]),
     ("server", &["domain", "graphql", "process", "rest", "service", "ui"]),
     (
@@ -27,6 +28,7 @@ pub const LAYERS: [(&str, &[&str]); 14] = [
             "config",
             "connectors",
             "domain",
+            "engine",
             "graphql",
             "jobs",
             "process",
@@ -49,6 +51,16 @@ pub fn upward(house: &House) -> Vec<String> {
         (!down).then(|| format!("{} imports {}", from.join("::"), to.join("::")))
     });
     edges.collect()
+}
+
+/// Imports of the engine itself, `engine/mod.rs`, by other layers than `service`. Types that its files define may be imported.
+pub fn direct_engine_imports(house: &House) -> Vec<String> {
+    let engine = ["engine".to_owned()];
+    let direct = house.needed().into_iter().filter(|(from, to)| {
+        let is_allowed = from.first().is_some_and(|layer| layer == "engine" || layer == "service");
+        *to == engine && !is_allowed
+    });
+    direct.map(|(from, to)| format!("{} imports {}", from.join("::"), to.join("::"))).collect()
 }
 
 /// The cycles of each layer, each with its imports. A module and the modules inside it count as one.
@@ -99,6 +111,12 @@ fn imports_point_down() {
 }
 
 #[test]
+fn only_the_service_has_an_engine() {
+    let direct = direct_engine_imports(&source());
+    assert!(direct.is_empty(), "use-cases are passed by:\n{}", direct.join("\n"));
+}
+
+#[test]
 fn no_circle_joins_files_of_a_layer() {
     let circles: Vec<_> = circles(&source()).iter().map(|imports| imports.join("\n")).collect();
     assert!(circles.is_empty(), "circles:\n{}", circles.join("\n\n"));
@@ -127,6 +145,20 @@ fn a_planted_import_that_points_up_is_found() {
         let house =
             planted(&[("store/mod.rs", ""), ("store/kernel/mod.rs", text), ("service/mod.rs", "pub struct Service;")]);
         assert_eq!(upward(&house), ["store::kernel imports service"], "{text}");
+    }
+}
+
+#[test]
+fn a_planted_import_of_the_engine_is_found() {
+    for text in ["use crate::engine::Engine;", "fn f(engine: &crate::service::Engine) {}"] {
+        let house = planted(&[
+            ("engine/mod.rs", "pub mod rows; pub struct Engine;"),
+            ("engine/rows.rs", "pub struct Row;"),
+            ("service/mod.rs", "pub use crate::engine::Engine;"),
+            ("rest/list.rs", text),
+            ("rest/view.rs", "use crate::engine::rows::Row;"),
+        ]);
+        assert_eq!(direct_engine_imports(&house), ["rest::list imports engine"], "{text}");
     }
 }
 

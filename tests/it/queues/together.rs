@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairshared::domain::weight::Weight;
-use fairshared::service::audit::label;
+use fairshared::engine::audit::label;
 use fairshared::service::audit_log::AuditFilter;
 use fairshared::service::configuration::{ConfigurationChanged, WantedConfiguration};
 use fairshared::service::input::page::PageWindow;

@@ -9,9 +9,9 @@ use fairshared::domain::queues::Bound;
 use fairshared::domain::reclaim::{ReclaimPlan, ReclaimVerdict};
 use fairshared::domain::slots::SlotName;
 use fairshared::domain::time::Timestamp;
+use fairshared::engine::group::snapshots::division::SnapshotDivision;
+use fairshared::engine::ingest::incoming::check_input;
 use fairshared::service::Role;
-use fairshared::service::group::snapshots::division::SnapshotDivision;
-use fairshared::service::ingest::incoming::check_input;
 use fairshared::service::plans::PlanRequest;
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fairshared::domain::decimal::Amount;
 use fairshared::domain::slots::SlotAmounts;
 use fairshared::domain::time::Timestamp;
-use fairshared::service::input::error::Error;
+use fairshared::engine::error::Error;
 use fairshared::service::input::json::read;
 use serde::Deserialize;
 

@@ -128,7 +128,7 @@ on_both! {
 
     async fn more_rows_than_a_batch(db: TestDb) {
         let server = Server::new(db).await;
-        let count = fairshared::service::ingest::batch::BATCH_KERNELS + 3;
+        let count = fairshared::engine::ingest::batch::BATCH_KERNELS + 3;
         let rows: Vec<Value> = (0..count).map(|n| running(&format!("n{n}"))).collect();
         let answer = server.raw("POST", &group("/kernels"), NDJSON, of_unknown_length(lines(&rows))).await.json(200);
         assert_eq!((&answer["accepted"], &answer["rejected"]), (&json!(count), &json!(0)));
@@ -209,7 +209,7 @@ on_both! {
         let cut = server.raw("POST", &group("/kernels"), "application/json", Body::from_stream(cut)).await;
         cut.refused(400, "incomplete_body");
         assert_eq!(server.get(&group("/kernels")).await["total"], 0);
-        let count = fairshared::service::ingest::batch::BATCH_KERNELS;
+        let count = fairshared::engine::ingest::batch::BATCH_KERNELS;
         let rows: Vec<String> = (0..count + 2).map(|n| running(&format!("n{n}")).to_string()).collect();
         // The length of a body determines how much of it one transaction stores.
         let broken = format!("[{}, nul]", rows.join(","));

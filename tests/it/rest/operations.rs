@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairshared::engine::upkeep::health::HealthCondition;
 use fairshared::service::keys::NewKey;
-use fairshared::service::upkeep::health::HealthCondition;
 use fairshared::service::{Role, Service};
 use fairshared::store;
 use serde_json::json;

@@ -2,7 +2,7 @@
 //! and undo.
 
 use bytes::Bytes;
-use fairshared::service::group::snapshots::rows::{DomainShare, ProjectShare, UserShare};
+use fairshared::engine::group::snapshots::rows::{DomainShare, ProjectShare, UserShare};
 use fairshared::service::what_if::WhatIf;
 use fairshared::service::{Role, VisibleGroup};
 use serde_json::{Value, json};

@@ -10,14 +10,14 @@ use fairshared::domain::bucket::DayUsage;
 use fairshared::domain::ids::{GroupKey, KernelId};
 use fairshared::domain::slots::SlotAmounts;
 use fairshared::domain::time::Day;
+use fairshared::engine::ingest::incoming::RefusedReport;
+use fairshared::engine::ingest::incoming::{IncomingReport, check_input};
+use fairshared::engine::people::PeopleDirectory;
 use fairshared::jobs::{JobRunner, JobSettings};
 use fairshared::server::ServerApp;
 use fairshared::service::agents::AgentSpec;
 use fairshared::service::groups::{GroupDeletion, SchedulerPatch};
-use fairshared::service::ingest::incoming::RefusedReport;
-use fairshared::service::ingest::incoming::{IncomingReport, check_input};
 use fairshared::service::kernels::StoredRecord;
-use fairshared::service::people::PeopleDirectory;
 use fairshared::service::{Caller, Clock, Role, Service};
 use fairshared::store::day_totals::{self, MemberDomain};
 use fairshared::store::{groups, run_times};
@@ -127,7 +127,7 @@ impl Fixture {
         self.service.ingest(&admin(), GROUP, batch).await.unwrap()
     }
 
-    pub async fn tick(&self) -> fairshared::service::accounting::run::AggregationResult {
+    pub async fn tick(&self) -> fairshared::engine::accounting::run::AggregationResult {
         self.service.heartbeat().await.unwrap();
         self.service.aggregate(GROUP).await.unwrap()
     }
