@@ -6,6 +6,7 @@
 pub mod agents;
 pub mod client;
 pub mod connector_round;
+pub mod group_facts;
 pub mod input_warning;
 pub mod kernels;
 pub mod key_rights;

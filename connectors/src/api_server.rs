@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use api::agents::{AgentReport, MAX_AGENTS};
 use api::client::{ApiClient, ClientFailure};
+use api::group_facts::GroupFacts;
 use api::kernels::ReportAnswer;
 use api::key_rights::KeyRights;
 use api::people_tree::{PeopleTree, TreeAnswer};
@@ -120,8 +121,13 @@ impl FairShareServer for ApiServer {
         within(self.request_timeout, rights).await
     }
 
-    async fn find_group(&self, group: &str) -> Result<(), ServerFailure> {
-        within(self.request_timeout, self.client.get(["resource-groups", group]).send()).await?;
-        Ok(())
+    async fn find_group(&self, group: &str) -> Result<GroupFacts, ServerFailure> {
+        let call = self.client.get(["resource-groups", group]);
+        within(self.request_timeout, async { call.send().await?.json().await }).await
+    }
+
+    async fn read_people_tree(&self, group: &str) -> Result<PeopleTree, ServerFailure> {
+        let call = self.client.get(["people-tree"]).with("resource_group", group);
+        within(self.request_timeout, async { call.send().await?.json().await }).await
     }
 }

@@ -25,6 +25,8 @@ pub const METRICS_LISTEN: SettingEntry = SettingEntry {
     default: "\"off\"",
     about: "address and port for /metrics and /readyz, like \"127.0.0.1:9330\"; they need no key; off: none",
 };
+/// The modes of a connector that names no others.
+const COMMON_MODES: [ConnectorMode; 3] = [ConnectorMode::Shadow, ConnectorMode::Factor, ConnectorMode::Order];
 /// The meaning of `state_dir`, whose default differs.
 pub const STATE_DIR_ABOUT: &str = "the folder of the lock, of what was written, and of reports that wait";
 
@@ -76,7 +78,7 @@ impl CommonSettings {
         match key {
             "cluster" => self.cluster = Some(parse_text(value)?),
             "resource_group" => self.resource_group = Some(parse_text(value)?),
-            "mode" => self.mode = parse_mode(value)?,
+            "mode" => self.mode = parse_mode(value, &COMMON_MODES)?,
             "head" => self.head = parse_number(value, 1, 100_000)?,
             "max_writes" => self.max_writes = parse_number(value, 1, 1_000_000)?,
             "writes_per_second" => self.writes_per_second = parse_number(value, 1, 100_000)?,

@@ -20,6 +20,7 @@ pub mod common_settings;
 pub mod connector_monitor;
 pub mod eligible;
 pub mod fault;
+pub mod group_weights;
 pub mod htcondor;
 pub mod instance_lock;
 pub mod kueue;

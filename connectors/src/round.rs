@@ -15,6 +15,7 @@ use domain::connectors::ConnectorMode;
 use domain::time::{MICROS_PER_DAY, Timestamp};
 
 use super::fault::RoundFault;
+use super::group_weights::GroupWeights;
 use super::outcome::RoundOutcome;
 use super::report_spool::{ReportSpool, SpooledReports};
 use super::scheduler::{QueueReading, SchedulerConnector, WriteAim, WritePlan};
@@ -80,6 +81,8 @@ pub struct RoundRunner<C, F> {
     brings_trees: bool,
     /// The number of values that admins have set beside the last tree.
     pinned_values: usize,
+    /// The revision of the group whose weights the scheduler has.
+    weights_revision: Option<String>,
     /// True while the server compares orders and keeps the status, as far as is known.
     compares_orders: bool,
     keeps_status: bool,
@@ -102,6 +105,7 @@ impl<C: SchedulerConnector, F> RoundRunner<C, F> {
             waiting_tree: None,
             brings_trees: true,
             pinned_values: 0,
+            weights_revision: None,
             compares_orders: true,
             keeps_status: true,
         })
@@ -238,6 +242,9 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
         if self.settings.mode == ConnectorMode::Shadow {
             return Ok(());
         }
+        if self.settings.mode == ConnectorMode::Weights {
+            self.read_weights().await.map_err(ServerFailure::into_fault)?;
+        }
         let mut obstacles = self.scheduler.write_obstacles();
         obstacles.extend(self.missing_rows());
         if !obstacles.is_empty() {
@@ -363,6 +370,18 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
             }
             self.pinned_values = pinned.len();
         }
+    }
+
+    /// Reads the weights of the group if they may have changed, and gives them to the scheduler.
+    async fn read_weights(&mut self) -> Result<(), ServerFailure> {
+        let known = self.weights_revision.as_deref();
+        if let Some((weights, revision)) =
+            GroupWeights::read(&self.server, &self.settings.resource_group, known).await?
+        {
+            self.scheduler.take_group_weights(weights);
+            self.weights_revision = Some(revision);
+        }
+        Ok(())
     }
 
     /// Sets the agents, if the key may.

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::eligible::EligibleWorkload;
 use super::fault::RoundFault;
+use super::group_weights::GroupWeights;
 use super::report_spool::SpooledReports;
 use super::state_file::ConnectorState;
 
@@ -135,6 +136,10 @@ pub trait SchedulerConnector {
 
     /// Takes the tree of people, if one was read since the last call and the server is to have it.
     fn take_people_tree(&mut self) -> Option<PeopleTree>;
+
+    /// Takes the weights of the group, which it has in the mode `weights` before each plan. A scheduler without that mode has no use for
+    /// them.
+    fn take_group_weights(&mut self, _weights: GroupWeights) {}
 
     /// The faults of the scheduler's settings that forbid to write.
     fn write_obstacles(&self) -> Vec<RoundFault>;

@@ -3,6 +3,7 @@
 use std::future::Future;
 
 use api::agents::AgentReport;
+use api::group_facts::GroupFacts;
 use api::key_rights::KeyRights;
 use api::people_tree::{PeopleTree, TreeAnswer};
 use api::sequence::{OrderRequest, ServerOrder, WorkloadRow};
@@ -70,6 +71,9 @@ pub trait FairShareServer {
     /// The key that the connector shows.
     fn key_rights(&self) -> impl Future<Output = Result<KeyRights, ServerFailure>>;
 
-    /// Checks that the group exists.
-    fn find_group(&self, group: &str) -> impl Future<Output = Result<(), ServerFailure>>;
+    /// Finds the group, and reads the facts that its weights depend on.
+    fn find_group(&self, group: &str) -> impl Future<Output = Result<GroupFacts, ServerFailure>>;
+
+    /// Reads the tree of people of a group as it is.
+    fn read_people_tree(&self, group: &str) -> impl Future<Output = Result<PeopleTree, ServerFailure>>;
 }

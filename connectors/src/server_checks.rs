@@ -68,7 +68,7 @@ pub async fn check_server(
     // A key that does not reach the group cannot see whether it is there.
     if let Some(group) = needs.group.filter(|_| reaches) {
         checks.push(match server.find_group(group).await {
-            Ok(()) => SetupCheck::passed("resource_group", format!("the resource group {group} is there")),
+            Ok(_) => SetupCheck::passed("resource_group", format!("the resource group {group} is there")),
             Err(failure) => {
                 let fix = format!("fairshared groups create {group}");
                 SetupCheck::failed("resource_group", failure.into_fault().detail, fix)

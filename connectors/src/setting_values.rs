@@ -65,9 +65,14 @@ pub fn parse_flag(value: &toml::Value) -> Result<bool, String> {
     value.as_bool().ok_or_else(|| "is neither true nor false".to_owned())
 }
 
-pub fn parse_mode(value: &toml::Value) -> Result<ConnectorMode, String> {
-    let found = value.as_str().and_then(|text| text.parse().ok());
-    found.ok_or_else(|| "is none of \"shadow\", \"factor\" and \"order\"".to_owned())
+/// Reads a mode that is one of those that the connector has.
+pub fn parse_mode(value: &toml::Value, modes: &[ConnectorMode]) -> Result<ConnectorMode, String> {
+    let found = modes.iter().find(|mode| value.as_str() == Some(mode.as_str()));
+    found.copied().ok_or_else(|| {
+        let names: Vec<String> = modes.iter().map(|mode| format!("\"{}\"", mode.as_str())).collect();
+        let (last, others) = names.split_last().map_or(("", &[][..]), |(last, others)| (&**last, others));
+        format!("is none of {} and {last}", others.join(", "))
+    })
 }
 
 pub fn parse_number<T: TryFrom<i64>>(value: &toml::Value, least: i64, most: i64) -> Result<T, String> {

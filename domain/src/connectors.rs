@@ -19,5 +19,6 @@ choices! {
         Shadow = "shadow", "Nothing is written: both orders are compared.";
         Factor = "factor", "Each owner's rank is written.";
         Order = "order", "The exact order of the first workloads is written.";
+        Weights = "weights", "Each queue's weight is written.";
     }
 }

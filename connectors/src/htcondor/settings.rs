@@ -133,7 +133,7 @@ fn parse_condor_mode(value: &toml::Value) -> Result<ConnectorMode, String> {
                               it is \"shadow\" or \"factor\""
                 .to_owned())
         }
-        Some("shadow" | "factor") => parse_mode(value),
+        Some("shadow" | "factor") => parse_mode(value, &[ConnectorMode::Shadow, ConnectorMode::Factor]),
         _ => Err("is neither \"shadow\" nor \"factor\"".to_owned()),
     }
 }

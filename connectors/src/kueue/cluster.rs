@@ -1,21 +1,27 @@
 //! The requests to the API server of a Kubernetes cluster.
 
+use std::error::Error;
+use std::fmt::Debug;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, ApiResource, ListParams, Patch, PatchParams, PostParams};
 use kube::client::AuthError;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::{GroupVersionKind, Status};
 use kube::{Client, Config};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 
 use super::objects::{
-    BOOST_ANNOTATION, ClusterNode, ClusterQueue, FIELD_MANAGER, KueueWorkload, LocalQueue, ResourceFlavor,
+    BOOST_ANNOTATION, ClusterNode, ClusterObject, ClusterQueue, FIELD_MANAGER, KueueWorkload, LocalQueue,
+    ResourceFlavor,
 };
 use super::settings::KueueSettings;
 use crate::fault::RoundFault;
@@ -32,6 +38,8 @@ const INVALID_BOOST_TEXT: &str = "fairshared-check";
 /// The longest time until all of an answer is there, in times of the limit until the next part of it is there. The login program of a
 /// kubeconfig has the same time.
 const WHOLE_ANSWER_LIMITS: u32 = 4;
+/// The number of attempts to write to an object that changes meanwhile.
+pub const MAX_WRITE_ATTEMPTS: u32 = 3;
 
 /// The turn to make a client. A login program that does not end keeps it, because otherwise each round would start one more of them.
 static CLIENT_TURN: Mutex<()> = Mutex::const_new(());
@@ -96,17 +104,26 @@ impl From<kube::Error> for RequestFailure {
                 format!("the API server answered an object of an unknown form: {error}"),
             )),
             other => {
-                // The outermost sentence of the client says only that a request failed.
-                let mut detail = other.to_string();
-                let mut cause = std::error::Error::source(&other);
-                while let Some(inner) = cause {
-                    detail = inner.to_string();
-                    cause = inner.source();
+                let first: &(dyn Error + 'static) = &other;
+                let causes = || std::iter::successors(Some(first), |&cause| cause.source());
+                if let Some(login) = causes().find_map(|cause| cause.downcast_ref::<AuthError>()) {
+                    return Self::Other(unusable_cluster(&login_failure(login)));
                 }
+                // The outermost sentence of the client says only that a request failed.
+                let detail = causes().last().map(ToString::to_string).unwrap_or_default();
                 Self::Other(RoundFault::new(API_SERVER_AWAY, format!("cannot ask the API server: {detail}")))
             }
         }
     }
+}
+
+/// The end of one write.
+#[derive(Debug)]
+pub enum WriteEnd {
+    Written,
+    /// The object has gone, or has changed so that the write is of no use.
+    Superfluous,
+    Failed(RequestFailure),
 }
 
 /// A right that the connector needs.
@@ -134,20 +151,46 @@ pub struct KueueCluster {
     /// The version of Kueue's API.
     pub version: String,
     limit: Duration,
+    /// The request that waits for the login program of the kubeconfig; `None` without such a program.
+    login: Option<Arc<Mutex<Option<JoinHandle<()>>>>>,
 }
 
 impl KueueCluster {
     /// Connects by the settings, and finds the version of Kueue's API.
     pub async fn connect(settings: &KueueSettings) -> Result<Self, RoundFault> {
         let config = client_config(settings).await?;
+        let login = config.auth_info.exec.is_some().then(Arc::default);
         let client = make_client(config, settings.timeout * WHOLE_ANSWER_LIMITS).await?;
-        let mut cluster = Self { client, version: String::new(), limit: settings.timeout };
+        let mut cluster = Self { client, version: String::new(), limit: settings.timeout, login };
         cluster.version = cluster.find_version().await?;
         Ok(cluster)
     }
 
+    /// Lets the login program of the kubeconfig renew a token that is about to expire, and fails if the program does not end within the
+    /// limit. The client would start another one with each request that is given up. The request for that is therefore never given up,
+    /// and while it waits the cluster is asked nothing else.
+    pub async fn renew_login(&self) -> Result<(), RoundFault> {
+        let Some(login) = &self.login else { return Ok(()) };
+        let mut request = login.lock().await;
+        let is_known = request.is_some();
+        let client = self.client.clone();
+        let ending = request.get_or_insert_with(|| {
+            tokio::spawn(async move {
+                // A server that is away, or a program that fails, is a fault of the requests that follow.
+                drop(client.apiserver_version().await);
+            })
+        });
+        let limit = if is_known { Duration::ZERO } else { self.whole_limit() };
+        if timeout(limit, ending).await.is_err() {
+            return Err(silent_login(self.whole_limit()));
+        }
+        *request = None;
+        Ok(())
+    }
+
     /// The best version of Kueue's API that the cluster serves.
     pub async fn find_version(&self) -> Result<String, RoundFault> {
+        self.renew_login().await?;
         let groups = self.answer(self.client.list_api_groups()).await.map_err(RequestFailure::into_fault)?;
         let group = groups.groups.into_iter().find(|group| group.name == API_GROUP);
         let served: Vec<String> =
@@ -208,7 +251,7 @@ impl KueueCluster {
     /// All objects of a kind, and the resource version of the list.
     pub async fn list<K>(&self, api: &Api<K>) -> Result<(Vec<K>, String), RequestFailure>
     where
-        K: Clone + serde::de::DeserializeOwned + std::fmt::Debug,
+        K: Clone + DeserializeOwned + Debug,
     {
         let (mut objects, mut params) = (Vec::new(), ListParams::default().limit(PAGE_OBJECTS));
         loop {
@@ -225,11 +268,20 @@ impl KueueCluster {
         Api::namespaced_with(self.client.clone(), namespace, &self.kueue_resource("Workload", "workloads"))
     }
 
+    fn local_queues_in(&self, namespace: &str) -> Api<LocalQueue> {
+        Api::namespaced_with(self.client.clone(), namespace, &self.kueue_resource("LocalQueue", "localqueues"))
+    }
+
     /// The Workload as it is now.
     pub async fn workload(&self, key: &str) -> Result<KueueWorkload, RequestFailure> {
         let (namespace, name) = key.split_once('/').unwrap_or_default();
-        let api = self.workloads_in(namespace);
-        self.answer(api.get(name)).await
+        self.answer(self.workloads_in(namespace).get(name)).await
+    }
+
+    /// The LocalQueue as it is now.
+    pub async fn local_queue(&self, key: &str) -> Result<LocalQueue, RequestFailure> {
+        let (namespace, name) = key.split_once('/').unwrap_or_default();
+        self.answer(self.local_queues_in(namespace).get(name)).await
     }
 
     /// Sets the annotation of a Workload; `None` takes it away. The Workload must not have changed since it was read.
@@ -239,28 +291,56 @@ impl KueueCluster {
         boost: Option<i64>,
     ) -> Result<KueueWorkload, RequestFailure> {
         let value = boost.map_or(Value::Null, |boost| boost.to_string().into());
-        let version = workload.metadata.resource_version.clone();
-        self.patch(workload, json!({"resourceVersion": version, "annotations": {BOOST_ANNOTATION: value}}), false).await
+        let version = &workload.metadata.resource_version;
+        let change = json!({"metadata": {"resourceVersion": version, "annotations": {BOOST_ANNOTATION: value}}});
+        let api = self.workloads_in(namespace_of(&workload.metadata));
+        self.patch(&api, &workload.metadata, change, &written_by(FIELD_MANAGER)).await
     }
 
-    async fn patch(
+    /// Sets the weight of a LocalQueue; `None` takes it away. The LocalQueue must not have changed since it was read. `manager` is the
+    /// name that the API server notes.
+    pub async fn write_weight(
         &self,
-        workload: &KueueWorkload,
-        metadata: Value,
-        is_trial: bool,
-    ) -> Result<KueueWorkload, RequestFailure> {
-        let namespace = workload.metadata.namespace.as_deref().unwrap_or_default();
-        let name = workload.metadata.name.as_deref().unwrap_or_default();
-        let params =
-            PatchParams { dry_run: is_trial, field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        let (api, patch) = (self.workloads_in(namespace), Patch::Merge(json!({"metadata": metadata})));
-        self.answer(api.patch(name, &params, &patch)).await
+        queue: &LocalQueue,
+        weight: Option<&str>,
+        manager: &str,
+    ) -> Result<LocalQueue, RequestFailure> {
+        // The weight is all that `fairSharing` has. An empty one would get the weight 1.
+        let fair_sharing = weight.map_or(Value::Null, |weight| json!({"weight": weight}));
+        let version = &queue.metadata.resource_version;
+        let change = json!({"metadata": {"resourceVersion": version}, "spec": {"fairSharing": fair_sharing}});
+        let api = self.local_queues_in(namespace_of(&queue.metadata));
+        self.patch(&api, &queue.metadata, change, &written_by(manager)).await
+    }
+
+    /// Tries by a dry run to set the weight of a LocalQueue. Returns the LocalQueue as it would be.
+    pub async fn try_weight(&self, queue: &LocalQueue, weight: &str) -> Result<LocalQueue, RequestFailure> {
+        let change = json!({"spec": {"fairSharing": {"weight": weight}}});
+        let api = self.local_queues_in(namespace_of(&queue.metadata));
+        self.patch(&api, &queue.metadata, change, &dry_run()).await
+    }
+
+    async fn patch<P, U>(
+        &self,
+        api: &Api<ClusterObject<P, U>>,
+        metadata: &ObjectMeta,
+        change: Value,
+        params: &PatchParams,
+    ) -> Result<ClusterObject<P, U>, RequestFailure>
+    where
+        P: Clone + Default + DeserializeOwned + Debug,
+        U: Clone + DeserializeOwned + Debug,
+    {
+        let name = metadata.name.as_deref().unwrap_or_default();
+        self.answer(api.patch(name, params, &Patch::Merge(change))).await
     }
 
     /// Finds out whether Kueue reads the annotation. Only with the feature gate does its webhook refuse a text that is no number. The
     /// request is a dry run, which stores nothing.
     pub async fn boost_gate(&self, workload: &KueueWorkload) -> BoostGate {
-        match self.patch(workload, json!({"annotations": {BOOST_ANNOTATION: INVALID_BOOST_TEXT}}), true).await {
+        let api = self.workloads_in(namespace_of(&workload.metadata));
+        let change = json!({"metadata": {"annotations": {BOOST_ANNOTATION: INVALID_BOOST_TEXT}}});
+        match self.patch(&api, &workload.metadata, change, &dry_run()).await {
             Ok(_) => BoostGate::Off,
             Err(RequestFailure::Rejected(message)) if message.contains("signed integer") => BoostGate::On,
             Err(RequestFailure::Missing) => {
@@ -292,11 +372,21 @@ impl KueueCluster {
     }
 }
 
+fn written_by(manager: &str) -> PatchParams {
+    PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() }
+}
+
+fn dry_run() -> PatchParams {
+    PatchParams { dry_run: true, ..written_by(FIELD_MANAGER) }
+}
+
+fn namespace_of(metadata: &ObjectMeta) -> &str {
+    metadata.namespace.as_deref().unwrap_or_default()
+}
+
 /// Makes the client within the limit. The crate runs the login program of a kubeconfig meanwhile, and waits for its end on the thread
 /// that it is called on.
 async fn make_client(config: Config, limit: Duration) -> Result<Client, RoundFault> {
-    let unusable =
-        |detail: String| RoundFault::new("kubeconfig", format!("cannot use the settings of the cluster: {detail}"));
     let making = async {
         let turn = CLIENT_TURN.lock().await;
         let made = spawn_blocking(move || {
@@ -306,22 +396,34 @@ async fn make_client(config: Config, limit: Duration) -> Result<Client, RoundFau
         });
         made.await
     };
-    let made = timeout(limit, making).await.map_err(|_| {
-        let seconds = limit.as_secs();
-        unusable(format!("the login program of the kubeconfig (`exec`) did not end within {seconds} seconds"))
-    })?;
-    let made = made.map_err(|error| unusable(error.to_string()))?;
-    made.map_err(|error| unusable(client_failure(&error)))
+    let made = timeout(limit, making).await.map_err(|_| silent_login(limit))?;
+    let made = made.map_err(|error| unusable_cluster(&error.to_string()))?;
+    made.map_err(|error| match error {
+        kube::Error::Auth(login) => unusable_cluster(&login_failure(&login)),
+        other => unusable_cluster(&other.to_string()),
+    })
 }
 
-/// The reason why there is no client. The crate's own text of a failed login program has all that the program has printed, which may
+fn unusable_cluster(reason: &str) -> RoundFault {
+    RoundFault::new("kubeconfig", format!("cannot use the settings of the cluster: {reason}"))
+}
+
+fn silent_login(limit: Duration) -> RoundFault {
+    let seconds = limit.as_secs();
+    unusable_cluster(&format!("the login program of the kubeconfig (`exec`) did not end within {seconds} seconds"))
+}
+
+/// The reason why there is no token. The crate's own text of a failed login program has all that the program has printed, which may
 /// be a token.
-fn client_failure(error: &kube::Error) -> String {
+fn login_failure(error: &AuthError) -> String {
     match error {
-        kube::Error::Auth(AuthError::AuthExecStart(error)) => {
+        AuthError::AuthExecStart(error) => {
             format!("cannot start the login program of the kubeconfig (`exec`): {error}")
         }
-        kube::Error::Auth(AuthError::AuthExecRun { out, .. }) => {
+        AuthError::AuthExecParse(_) => {
+            "the login program of the kubeconfig (`exec`) printed no credential that can be read".to_owned()
+        }
+        AuthError::AuthExecRun { out, .. } => {
             let messages: String = String::from_utf8_lossy(&out.stderr).trim().chars().take(SHOWN_CHARS).collect();
             format!("the login program of the kubeconfig (`exec`) failed ({}): {messages}", out.status)
         }

@@ -17,6 +17,8 @@ use serde::de::IgnoredAny;
 pub const BOOST_ANNOTATION: &str = "kueue.x-k8s.io/priority-boost";
 /// The name under which the API server notes the fields that the connector has written.
 pub const FIELD_MANAGER: &str = "fairshared";
+/// The name for fields that the connector has given back, which are then none of those that it has written.
+pub const RESTORING_MANAGER: &str = "fairshared-reset";
 /// The annotation that holds a Workload back until its values are gone.
 const GATE_ANNOTATION: &str = "kueue.x-k8s.io/admission-gated-by";
 /// The label of a Workload that is not queued itself: its variants are.
@@ -26,7 +28,7 @@ const PARENT_LABEL: &str = "kueue.x-k8s.io/concurrent-admission-parent";
 pub type ResourceList = BTreeMap<String, Quantity>;
 
 pub type KueueWorkload = ClusterObject<WorkloadSpec, KueueWorkloadStatus>;
-pub type LocalQueue = ClusterObject<LocalQueueSpec, IgnoredAny>;
+pub type LocalQueue = ClusterObject<LocalQueueSpec, LocalQueueStatus>;
 pub type ClusterQueue = ClusterObject<ClusterQueueSpec, ClusterQueueStatus>;
 pub type ResourceFlavor = ClusterObject<ResourceFlavorSpec, IgnoredAny>;
 pub type ClusterNode = ClusterObject<ClusterNodeSpec, ClusterNodeStatus>;
@@ -161,6 +163,27 @@ pub struct RequeueState {
 pub struct LocalQueueSpec {
     pub cluster_queue: String,
     pub stop_policy: Option<String>,
+    /// Absent: the weight is 1.
+    pub fair_sharing: Option<QueueFairSharing>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct QueueFairSharing {
+    pub weight: Option<Quantity>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LocalQueueStatus {
+    pub fair_sharing: Option<QueueFairSharingStatus>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct QueueFairSharingStatus {
+    /// Present if Kueue records the usage of the queue.
+    pub admission_fair_sharing_status: Option<IgnoredAny>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -246,6 +269,16 @@ fn annotation<'m>(metadata: &'m ObjectMeta, key: &str) -> Option<&'m str> {
     metadata.annotations.as_ref()?.get(key).map(String::as_str)
 }
 
+/// The names under which the API server notes the writers of a field, whose path has the form `f:spec`.
+pub fn field_writers<'m>(metadata: &'m ObjectMeta, path: &[&str]) -> Vec<&'m str> {
+    let entries = metadata.managed_fields.iter().flatten();
+    let writes = entries.filter(|entry| {
+        let fields = entry.fields_v1.as_ref();
+        fields.is_some_and(|fields| !path.iter().fold(&fields.0, |inner, key| &inner[*key]).is_null())
+    });
+    writes.filter_map(|entry| entry.manager.as_deref()).collect()
+}
+
 /// The facts about a Workload that follow from several of its parts.
 pub trait WorkloadFacts {
     /// The condition of a type, whatever its status.
@@ -282,13 +315,7 @@ impl WorkloadFacts for KueueWorkload {
     }
 
     fn boost_writers(&self) -> Vec<&str> {
-        let path = format!("f:{BOOST_ANNOTATION}");
-        let entries = self.metadata.managed_fields.iter().flatten();
-        let writes = entries.filter(|entry| {
-            let fields = entry.fields_v1.as_ref();
-            fields.is_some_and(|fields| !fields.0["f:metadata"]["f:annotations"][&path].is_null())
-        });
-        writes.filter_map(|entry| entry.manager.as_deref()).collect()
+        field_writers(&self.metadata, &["f:metadata", "f:annotations", &format!("f:{BOOST_ANNOTATION}")])
     }
 
     fn is_boost_ours(&self, is_noted: bool) -> bool {

@@ -20,6 +20,15 @@ pub struct QueueDirectory<'a> {
     pub cluster_queues: &'a BTreeMap<String, ClusterQueue>,
 }
 
+/// The owner that a LocalQueue stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueOwner {
+    pub domain: String,
+    pub project: String,
+    /// `None` for all users of the project.
+    pub user: Option<String>,
+}
+
 /// The reason why Workloads of a queue get no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderObstacle {
@@ -76,6 +85,24 @@ impl<'a> QueueDirectory<'a> {
         AccountedOwner::with_usable_names(&user, &project, &domain)
     }
 
+    /// The owner of a LocalQueue: the one of its Workloads, as far as its namespace and its own labels say. If users have a label, a queue
+    /// without it stands for all users of its project.
+    pub fn owner_of_queue(&self, queue: &LocalQueue) -> QueueOwner {
+        let namespace = queue.metadata.namespace.as_deref().unwrap_or_default();
+        let label = |key: &Option<String>| value_of(Some(&queue.metadata), key.as_deref()?);
+        let KueueSettings { user_label, project_label, .. } = self.settings;
+        let project = label(project_label).unwrap_or(namespace);
+        let user = if user_label.is_some() { label(user_label) } else { Some(namespace) };
+        let domain = self.queues_of(namespace).next().map(|queue| self.domain_of(queue)).unwrap_or_default();
+        let names = AccountedOwner::with_usable_names(user.unwrap_or_default(), project, &domain);
+        QueueOwner { domain: names.domain, project: names.project, user: user.map(|_| names.user) }
+    }
+
+    /// True if a label or an annotation of a LocalQueue names its project, or if no label does.
+    pub fn names_project(&self, queue: &LocalQueue) -> bool {
+        self.settings.project_label.as_deref().is_none_or(|key| value_of(Some(&queue.metadata), key).is_some())
+    }
+
     /// True if the server takes all names of a Workload's owner.
     pub fn has_usable_names(&self, workload: &KueueWorkload) -> bool {
         let [user, project, domain] = self.names_of(workload);
@@ -96,12 +123,16 @@ impl<'a> QueueDirectory<'a> {
 
     /// The reason why a queue gets no values, unless the settings allow it.
     pub fn obstacle_of(&self, queue: &ClusterQueue) -> Option<OrderObstacle> {
-        let scope = queue.spec.admission_scope.as_ref();
-        if scope.is_some_and(|scope| scope.admission_mode == USAGE_BASED_ADMISSION) {
+        if orders_by_usage(queue) {
             return Some(OrderObstacle::OwnUsage);
         }
         (!self.settings.allow_preemption && preempts_by_priority(queue)).then_some(OrderObstacle::Preemption)
     }
+}
+
+/// True if Kueue orders the Workloads of the queue by the usage of their LocalQueues, over the weights of these.
+pub fn orders_by_usage(queue: &ClusterQueue) -> bool {
+    queue.spec.admission_scope.as_ref().is_some_and(|scope| scope.admission_mode == USAGE_BASED_ADMISSION)
 }
 
 /// True if a Workload of the queue with a higher priority may end one that runs.

@@ -69,6 +69,11 @@ impl QueueReading for KueueQueue {
 }
 
 impl KueueQueue {
+    /// Counts LocalQueues whose weight another writer has set.
+    pub fn count_fixed(&mut self, queues: u64) {
+        self.counts.fixed += queues;
+    }
+
     /// The priorities of the classes of all Workloads that have not finished, in order.
     pub fn priorities(&self) -> BTreeSet<i32> {
         let unfinished = self.shown.values().filter(|workload| workload.stage != WorkloadStage::Finished);

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use domain::connectors::ConnectorMode;
+
 use crate::common_settings::{CommonSettings, METRICS_LISTEN, SPOOL_MAX_MB, STATE_DIR_ABOUT};
 use crate::setting_values::{
-    ConnectorTable, SettingEntry, SettingError, commented_table, parse_duration, parse_flag, parse_number, parse_slots,
-    set_keys, unknown_key,
+    ConnectorTable, SettingEntry, SettingError, commented_table, parse_duration, parse_flag, parse_mode, parse_number,
+    parse_slots, set_keys, unknown_key,
 };
 
 /// The name of the table.
@@ -15,6 +17,9 @@ pub const TABLE: &str = "kueue";
 const DEFAULT_CLUSTER: &str = "kubernetes";
 /// The largest `boost_max`. Kueue reads the annotation as a number of 32 bits with a sign.
 const BOOST_LIMIT: i64 = 1_000_000_000;
+
+const MODES: [ConnectorMode; 4] =
+    [ConnectorMode::Shadow, ConnectorMode::Factor, ConnectorMode::Order, ConnectorMode::Weights];
 
 /// All keys of the table.
 pub const KUEUE_SETTINGS: [SettingEntry; 23] = [
@@ -31,7 +36,7 @@ pub const KUEUE_SETTINGS: [SettingEntry; 23] = [
     SettingEntry {
         key: "mode",
         default: "\"shadow\"",
-        about: "shadow writes nothing to Kueue; factor writes the boost of a Workload by the rank of the owner; order writes the exact order of the head",
+        about: "shadow writes nothing to Kueue; factor writes the boost of a Workload by the rank of the owner; order writes the exact order of the head; weights writes the weights of LocalQueues",
     },
     SettingEntry {
         key: "kubeconfig",
@@ -47,12 +52,12 @@ pub const KUEUE_SETTINGS: [SettingEntry; 23] = [
     SettingEntry {
         key: "user_label",
         default: "\"\"",
-        about: "the label or annotation of a Workload, or of its pods, that names the user; empty or absent: the namespace",
+        about: "the label or annotation of a Workload, or of its pods, that names the user; empty or absent: the namespace; of a LocalQueue, for weights",
     },
     SettingEntry {
         key: "project_label",
         default: "\"\"",
-        about: "the label or annotation of a Workload, or of its pods, that names the project; empty or absent: the namespace",
+        about: "the label or annotation of a Workload, or of its pods, that names the project; empty or absent: the namespace; of a LocalQueue, for weights",
     },
     SettingEntry {
         key: "domain_label",
@@ -70,8 +75,12 @@ pub const KUEUE_SETTINGS: [SettingEntry; 23] = [
         default: "false",
         about: "write to Workloads of ClusterQueues in which a higher priority ends running ones",
     },
-    SettingEntry { key: "max_writes", default: "500", about: "boosts that one round writes at most" },
-    SettingEntry { key: "writes_per_second", default: "50", about: "boosts that one second writes at most" },
+    SettingEntry { key: "max_writes", default: "500", about: "boosts and weights that one round writes at most" },
+    SettingEntry {
+        key: "writes_per_second",
+        default: "50",
+        about: "boosts and weights that one second writes at most",
+    },
     SettingEntry {
         key: "poll",
         default: "\"15s\"",
@@ -83,7 +92,11 @@ pub const KUEUE_SETTINGS: [SettingEntry; 23] = [
         default: "\"5m\"",
         about: "how often nodes are read; they become agents only with a key of the role connector or admin",
     },
-    SettingEntry { key: "setup", default: "\"10m\"", about: "how often it is tried whether Kueue reads the boost" },
+    SettingEntry {
+        key: "setup",
+        default: "\"10m\"",
+        about: "how often it is tried whether Kueue reads the boost or takes weights",
+    },
     SettingEntry {
         key: "resources",
         default: "{ \"nvidia.com/gpu\" = \"cuda.device\" }",
@@ -92,7 +105,7 @@ pub const KUEUE_SETTINGS: [SettingEntry; 23] = [
     SettingEntry {
         key: "stale_after",
         default: "\"off\"",
-        about: "how long the server may be away until the boosts of waiting Workloads are taken away, like 6h; off: never",
+        about: "how long the server may be away until the boosts of waiting Workloads, and weights, are taken away, like 6h; off: never",
     },
     SettingEntry { key: "state_dir", default: "\"/var/lib/fairshared/kueue\"", about: STATE_DIR_ABOUT },
     SPOOL_MAX_MB,
@@ -151,6 +164,7 @@ impl KueueSettings {
 
     fn set(&mut self, key: &str, value: &toml::Value) -> Result<(), String> {
         match key {
+            "mode" => self.common.mode = parse_mode(value, &MODES)?,
             "kubeconfig" => self.kubeconfig = parse_optional_text(value)?,
             "context" => self.context = parse_optional_text(value)?,
             "timeout" => self.timeout = parse_duration(value)?,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::input_warning::list_names;
+use domain::connectors::ConnectorMode;
 use domain::time::Timestamp;
 use serde::Serialize;
 
@@ -10,22 +11,27 @@ use super::amounts::QuantityMapping;
 use super::boosts::class_room;
 use super::cluster::{API_GROUP, API_VERSIONS, BoostGate, KueueCluster, NeededRight, RequestFailure};
 use super::objects::{ClusterQueue, KueueWorkload, LocalQueue, WorkloadFacts, objects_by_key};
-use super::owners::{OrderObstacle, QueueDirectory, preempts_by_priority};
+use super::owners::{OrderObstacle, QueueDirectory, orders_by_usage, preempts_by_priority};
 use super::settings::KueueSettings;
+use super::weights::checks::check_weights;
+use super::weights::shares::{wanted_weights, weight_text};
 use super::{gate_candidate, gate_obstacle, nodes};
 use crate::fault::RoundFault;
+use crate::group_weights::GroupWeights;
 use crate::server::FairShareServer;
 use crate::server_checks::{ServerNeeds, check_server};
 use crate::setup_check::{SetupCheck, SetupReport};
 
-/// The rights that the connector needs, in all namespaces.
-pub const NEEDED_RIGHTS: [NeededRight; 10] = [
+/// The rights that the connector needs in one of its modes, in all namespaces.
+pub const NEEDED_RIGHTS: [NeededRight; 12] = [
     NeededRight { verb: "get", group: API_GROUP, resource: "workloads" },
     NeededRight { verb: "list", group: API_GROUP, resource: "workloads" },
     NeededRight { verb: "watch", group: API_GROUP, resource: "workloads" },
     NeededRight { verb: "patch", group: API_GROUP, resource: "workloads" },
+    NeededRight { verb: "get", group: API_GROUP, resource: "localqueues" },
     NeededRight { verb: "list", group: API_GROUP, resource: "localqueues" },
     NeededRight { verb: "watch", group: API_GROUP, resource: "localqueues" },
+    NeededRight { verb: "patch", group: API_GROUP, resource: "localqueues" },
     NeededRight { verb: "list", group: API_GROUP, resource: "clusterqueues" },
     NeededRight { verb: "watch", group: API_GROUP, resource: "clusterqueues" },
     NeededRight { verb: "list", group: API_GROUP, resource: "resourceflavors" },
@@ -42,8 +48,10 @@ pub struct LocalQueueMapping {
     pub queue: String,
     pub cluster_queue: String,
     pub domain: String,
-    /// False if its Workloads get no values.
+    /// False if its Workloads get no boosts.
     pub ordered: bool,
+    /// The weight that the mode `weights` gives it; `None` if Kueue does not look at its weight, or if the server did not answer.
+    pub weight: Option<String>,
 }
 
 /// How the cluster is mapped to the resource group.
@@ -63,7 +71,7 @@ pub struct KueueFacts {
 
 pub type KueueReport = SetupReport<KueueFacts>;
 
-/// Makes all checks. Nothing is written: the feature gate is tried by a dry run.
+/// Makes all checks. Nothing is written: the feature gate and the weights are tried by dry runs.
 pub async fn check_cluster(
     settings: &KueueSettings,
     server: Option<&impl FairShareServer>,
@@ -74,6 +82,8 @@ pub async fn check_cluster(
     report.scheduler.mapping.resources = mapping.pairs().clone();
     let cluster_name = settings.cluster_name();
     report.cluster = Some(cluster_name.to_owned());
+    let group = settings.common.group_of(cluster_name);
+    report.resource_group = Some(group.clone());
     match KueueCluster::connect(settings).await {
         Err(fault) => {
             let fix =
@@ -82,15 +92,13 @@ pub async fn check_cluster(
         }
         Ok(cluster) => {
             report.add(SetupCheck::passed("kubernetes", "the API server answers"));
-            report.add(check_version(&cluster.version));
+            report.add(check_version(&cluster.version, settings.common.mode));
             report.scheduler.api_version = Some(cluster.version.clone());
-            report.add(check_rights(&cluster).await);
-            check_objects(&mut report, settings, &cluster).await;
+            report.add(check_rights(&cluster, settings.common.mode).await);
+            check_objects(&mut report, settings, &cluster, server).await;
             report.add(check_nodes(&cluster, &mapping).await);
         }
     }
-    let group = settings.common.group_of(cluster_name);
-    report.resource_group = Some(group.clone());
     let needs = ServerNeeds { kind: "kueue", group: Some(&group), tree_sync: None };
     for check in check_server(server, needs, now).await {
         report.add(check);
@@ -98,21 +106,31 @@ pub async fn check_cluster(
     report
 }
 
-fn check_version(version: &str) -> SetupCheck {
+fn check_version(version: &str, mode: ConnectorMode) -> SetupCheck {
     const NAME: &str = "api_version";
     let best = API_VERSIONS[0];
-    if version == best {
+    if version == best || mode == ConnectorMode::Weights {
         return SetupCheck::passed(NAME, format!("Kueue has the version {version} of its API"));
     }
     let detail = format!("Kueue has the version {version} of its API and not {best}, so that it knows no boosts");
     SetupCheck::failed(NAME, detail, "stay in the mode shadow, or take Kueue 0.17 or later").as_warning()
 }
 
-/// Checks all rights, and names those that are missing.
-async fn check_rights(cluster: &KueueCluster) -> SetupCheck {
+/// True for a right that a mode needs. The mode shadow counts as one that writes boosts, so that its users see early what is missing.
+fn needs_right(right: NeededRight, mode: ConnectorMode) -> bool {
+    let writes_weights = mode == ConnectorMode::Weights;
+    match (right.verb, right.resource) {
+        ("patch", "workloads") => !writes_weights,
+        ("get" | "patch", "localqueues") => writes_weights,
+        _ => true,
+    }
+}
+
+/// Checks the rights that a mode needs, and names those that are missing.
+async fn check_rights(cluster: &KueueCluster, mode: ConnectorMode) -> SetupCheck {
     const NAME: &str = "rights";
     let mut missing = Vec::new();
-    for right in NEEDED_RIGHTS {
+    for right in NEEDED_RIGHTS.into_iter().filter(|right| needs_right(*right, mode)) {
         match cluster.has_right(right).await {
             Ok(true) => {}
             Ok(false) => missing.push(format!("{} {}", right.verb, right.resource)),
@@ -125,7 +143,12 @@ async fn check_rights(cluster: &KueueCluster) -> SetupCheck {
     SetupCheck::failed(NAME, format!("these rights are missing: {}", missing.join(", ")), RIGHTS_FIX)
 }
 
-async fn check_objects(report: &mut KueueReport, settings: &KueueSettings, cluster: &KueueCluster) {
+async fn check_objects(
+    report: &mut KueueReport,
+    settings: &KueueSettings,
+    cluster: &KueueCluster,
+    server: Option<&impl FairShareServer>,
+) {
     let (workloads, locals, clusters) = (cluster.workloads(), cluster.local_queues(), cluster.cluster_queues());
     let read = async {
         let workloads = objects_by_key(cluster.list(&workloads).await?.0);
@@ -143,24 +166,50 @@ async fn check_objects(report: &mut KueueReport, settings: &KueueSettings, clust
         }
     };
     let directory = QueueDirectory { settings, local_queues: &local_queues, cluster_queues: &cluster_queues };
+    let weights = read_weights(directory, server, report.resource_group.as_deref()).await;
     report.scheduler.mapping.queues =
-        local_queues.iter().map(|(key, queue)| mapped_queue(key, queue, directory)).collect();
+        local_queues.iter().map(|(key, queue)| mapped_queue(key, queue, directory, &weights)).collect();
     report.add(check_names(&workloads, directory));
     report.add(check_users(&workloads, directory));
     report.add(check_domains(&local_queues, directory));
+    if settings.common.mode == ConnectorMode::Weights {
+        for check in check_weights(cluster, directory, &weights, &settings.common.state_dir).await {
+            report.add(check);
+        }
+        return;
+    }
     report.add(check_gate(cluster, &workloads).await);
     report.add(check_preemption(&cluster_queues, settings));
     report.add(check_own_usage(&cluster_queues, directory));
     report.add(check_classes(&workloads, settings));
 }
 
-fn mapped_queue(key: &str, queue: &LocalQueue, directory: QueueDirectory<'_>) -> LocalQueueMapping {
+/// The weights that LocalQueues would have; none if the server does not answer, which is the fault of another check.
+async fn read_weights(
+    directory: QueueDirectory<'_>,
+    server: Option<&impl FairShareServer>,
+    group: Option<&str>,
+) -> BTreeMap<String, i64> {
+    let is_weighed = directory.cluster_queues.values().any(orders_by_usage);
+    let (Some(server), Some(group)) = (server.filter(|_| is_weighed), group) else { return BTreeMap::new() };
+    let read = GroupWeights::read(server, group, None).await;
+    let weights = read.ok().flatten().map(|(weights, _)| wanted_weights(directory, &weights));
+    weights.unwrap_or_default()
+}
+
+fn mapped_queue(
+    key: &str,
+    queue: &LocalQueue,
+    directory: QueueDirectory<'_>,
+    weights: &BTreeMap<String, i64>,
+) -> LocalQueueMapping {
     let cluster_queue = directory.cluster_queues.get(&queue.spec.cluster_queue);
     LocalQueueMapping {
         queue: key.to_owned(),
         cluster_queue: queue.spec.cluster_queue.clone(),
         domain: directory.domain_of(queue),
         ordered: cluster_queue.is_some_and(|queue| directory.obstacle_of(queue).is_none()),
+        weight: weights.get(key).map(|units| weight_text(*units)),
     }
 }
 
@@ -269,7 +318,7 @@ fn check_own_usage(cluster_queues: &BTreeMap<String, ClusterQueue>, directory: Q
         "Kueue's own record of usage comes before the priority in the ClusterQueues {}, so that their Workloads get no boosts",
         list_names(&sharing, MAX_NAMED)
     );
-    SetupCheck::failed(NAME, detail, "take admissionScope away, if the server is to order these queues").as_warning()
+    SetupCheck::failed(NAME, detail, "take admissionScope away, if the server is to order these queues; or mode = \"weights\", if it is to weigh them").as_warning()
 }
 
 /// Checks that each class has room for the boosts of the head.

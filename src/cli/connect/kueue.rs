@@ -49,7 +49,7 @@ impl SchedulerSettings for KueueSettings {
     }
 
     fn print_mapping(facts: &KueueFacts) -> Result<(), CommandFailure> {
-        print_table(&["queue", "cluster_queue", "domain", "ordered"], &facts.mapping.queues)?;
+        print_table(&["queue", "cluster_queue", "domain", "ordered", "weight"], &facts.mapping.queues)?;
         print_resources(&facts.mapping.resources)
     }
 }

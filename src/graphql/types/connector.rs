@@ -31,7 +31,7 @@ impl ConnectorNode {
     }
 
     /// The mode says what it gives to the scheduler: `shadow`: nothing; `factor`: each owner's rank; `order`: the exact order of the first
-    /// workloads.
+    /// workloads; `weights`: each queue's weight.
     async fn mode(&self) -> &str {
         self.0.mode.as_str()
     }

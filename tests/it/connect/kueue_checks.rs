@@ -53,7 +53,8 @@ fn a_cluster_that_is_as_it_should_be() {
         [&report["cluster"], &report["resource_group"], &report["api_version"]],
         ["kubernetes", "kubernetes", "v1beta2"]
     );
-    let queue = json!({"queue": "chem/main", "cluster_queue": "gpus", "domain": "science", "ordered": true});
+    let queue =
+        json!({"queue": "chem/main", "cluster_queue": "gpus", "domain": "science", "ordered": true, "weight": null});
     assert_eq!(report["mapping"]["queues"][0], queue);
     let resources = json!({"cpu": "cpu", "memory": "mem", "nvidia.com/gpu": "cuda.device"});
     assert_eq!(report["mapping"]["resources"], resources);

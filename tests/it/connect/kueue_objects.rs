@@ -32,7 +32,8 @@ pub fn workload(key: &str, user: &str, seconds_ago: i64, priority: i32) -> Value
 
 pub fn local_queue(namespace: &str, cluster_queue: &str) -> Value {
     json!({
-        "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue", "metadata": {"name": "main", "namespace": namespace},
+        "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue",
+        "metadata": {"name": "main", "namespace": namespace, "uid": format!("uid-{namespace}")},
         "spec": {"clusterQueue": cluster_queue, "stopPolicy": "None"}
     })
 }

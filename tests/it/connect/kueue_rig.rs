@@ -70,7 +70,7 @@ impl KueueRig {
         run(&db, ["migrate", "up"]).ok();
         let key = run(&db, ["keys", "create", "--role", "admin", "--label", "kueue"]).ok().trim_end().to_owned();
         run(&db, ["groups", "create", "kubernetes"]).ok();
-        std::fs::write(folder.path().join("kubeconfig"), stub.kubeconfig()).unwrap();
+        std::fs::write(folder.path().join("kubeconfig"), stub.kubeconfig().to_string()).unwrap();
         let mut state = stub.state();
         for namespace in ["chem", "ocean", "physics"] {
             state.put("localqueues", local_queue(namespace, "gpus"));
@@ -183,12 +183,17 @@ impl KueueRig {
         super::condor_stand_ins::failed_outcome(self.connector(keys, &["--once", "-o", "json"]))
     }
 
+    /// The settings of the connector, and the folder of its state.
+    pub fn settings(&self, keys: &str) -> KueueSettings {
+        let table = ConnectorTable { file: "f.toml".into(), values: self.table(keys).parse().unwrap() };
+        std::fs::create_dir_all(self.state_dir()).unwrap();
+        KueueSettings::read(Some(&table)).unwrap()
+    }
+
     /// The connector within this process.
     pub fn running(&self, keys: &str) -> RunningRounds {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let table = ConnectorTable { file: "f.toml".into(), values: self.table(keys).parse().unwrap() };
-        let settings = KueueSettings::read(Some(&table)).unwrap();
-        std::fs::create_dir_all(self.state_dir()).unwrap();
+        let settings = self.settings(keys);
         let mut config = Config::settle(&[], None, []).unwrap();
         config.server = Some(self.server.address.parse().unwrap());
         config.key = Some(self.key.clone());

@@ -60,6 +60,7 @@ fn all_keys() {
     assert_eq!((settings.setup, common.poll), (Duration::from_hours(24), Duration::from_secs(5)));
     assert_eq!((settings.cluster_name(), common.group_of("c")), ("c", "g".to_owned()));
     assert_eq!(settings.resources.get("example.org/fpga").map(String::as_str), Some("fpga"));
+    assert_eq!(read("mode = \"weights\"").unwrap().common.mode, ConnectorMode::Weights);
     assert_eq!(KueueSettings::read(None).unwrap(), KueueSettings::default());
     assert_eq!(KueueSettings::default().cluster_name(), "kubernetes");
 }
@@ -67,7 +68,7 @@ fn all_keys() {
 #[test]
 fn faults_name_the_key() {
     for (text, said) in [
-        ("mode = \"fast\"", "[kueue] mode is none of \"shadow\", \"factor\" and \"order\""),
+        ("mode = \"fast\"", "[kueue] mode is none of \"shadow\", \"factor\", \"order\" and \"weights\""),
         ("boost_max = 0", "[kueue] boost_max is not a whole number from 1 to 1000000000"),
         ("context = 3", "[kueue] context is not a text in quotes"),
         ("allow_preemption = 1", "[kueue] allow_preemption is neither true nor false"),

@@ -11,6 +11,7 @@ use super::kueue_schemas::check_object;
 
 /// The faults and settings of the stand-in.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fault of its own")]
 pub struct StubFaults {
     /// Rights that are missing, as `patch workloads`.
     pub denied: BTreeSet<String>,
@@ -24,12 +25,16 @@ pub struct StubFaults {
     pub silent_watches: u32,
     /// The number of later pages of lists that are too old.
     pub expired_pages: u32,
+    /// An object that is deleted when a patch of it comes.
+    pub vanishes: Option<String>,
     /// True if no answer comes.
     pub hangs: bool,
     /// True if Kueue's webhook does not answer.
     pub webhook_away: bool,
     /// True if a patch is answered and the annotation is dropped.
     pub drops_boosts: bool,
+    /// True for a Kueue whose schema has no weights of LocalQueues, so that the API server drops them.
+    pub drops_weights: bool,
 }
 
 /// A change of an object.
@@ -186,6 +191,15 @@ impl StubState {
             Some((key.clone(), text.to_owned()))
         };
         self.objects.get("workloads").into_iter().flatten().filter_map(boost).collect()
+    }
+
+    /// The weights of all LocalQueues that have one, by name.
+    pub fn weights(&self) -> BTreeMap<String, Value> {
+        let weight = |(key, queue): (&String, &Value)| {
+            let weight = &queue["spec"]["fairSharing"]["weight"];
+            (!weight.is_null()).then(|| (key.clone(), weight.clone()))
+        };
+        self.objects.get("localqueues").into_iter().flatten().filter_map(weight).collect()
     }
 
     /// The Workloads without quota in the order in which Kueue looks at them.

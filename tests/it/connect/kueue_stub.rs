@@ -45,22 +45,28 @@ fn merge(target: &mut Value, patch: &Value) {
     }
 }
 
-/// Notes the writer of the annotation, as the API server does.
-fn note_writer(object: &mut Value, manager: &str, has_boost: bool) {
-    let field = format!("f:{BOOST_ANNOTATION}");
+/// Notes the writer of a field, as the API server does. `parents` are the two fields that it is in.
+fn note_writer(object: &mut Value, manager: &str, parents: [&str; 2], field: &str, is_there: bool) {
     let metadata = object["metadata"].as_object_mut().unwrap();
     let entries = metadata.entry("managedFields").or_insert_with(|| json!([])).as_array_mut().unwrap();
     for entry in entries.iter_mut() {
-        if let Some(fields) = entry["fieldsV1"]["f:metadata"]["f:annotations"].as_object_mut() {
-            fields.remove(&field);
+        if let Some(fields) = entry["fieldsV1"][parents[0]][parents[1]].as_object_mut() {
+            fields.remove(field);
         }
     }
-    if has_boost {
+    if is_there {
         entries.push(json!({
             "manager": manager, "operation": "Update", "apiVersion": format!("{KUEUE}/v1beta2"), "fieldsType": "FieldsV1",
-            "fieldsV1": {"f:metadata": {"f:annotations": {field: {}}}}
+            "fieldsV1": {parents[0]: {parents[1]: {field: {}}}}
         }));
     }
+}
+
+/// An object without the field that the connector may write in its specification.
+fn without_weight(object: &Value) -> Value {
+    let mut spec = object["spec"].clone();
+    spec.as_object_mut().unwrap().remove("fairSharing");
+    spec
 }
 
 impl StubState {
@@ -201,6 +207,9 @@ impl StubState {
         if !is_trial && let Some(change) = self.faults.conflicts.pop() {
             self.change(plural, key, change);
         }
+        if self.faults.vanishes.take_if(|vanishing| vanishing == key).is_some() {
+            self.delete(plural, key);
+        }
         let Some(known) = self.objects.get(plural).and_then(|objects| objects.get(key)) else {
             return status_answer(404, "NotFound", &format!("{plural} {key} not found"));
         };
@@ -212,11 +221,20 @@ impl StubState {
             return status_answer(409, "Conflict", message);
         }
         merge(&mut object, &patch);
+        let is_queue = plural == "localqueues";
+        let (spec, known_spec) = if is_queue {
+            (without_weight(&object), without_weight(known))
+        } else {
+            (object["spec"].clone(), known["spec"].clone())
+        };
         assert_eq!(
-            (&object["spec"], &object["status"]),
-            (&known["spec"], &known["status"]),
-            "only metadata is patched"
+            (&spec, &object["status"]),
+            (&known_spec, &known["status"]),
+            "only metadata and weights of LocalQueues are patched"
         );
+        if is_queue {
+            return self.keep_queue(object, &query["fieldManager"], is_trial);
+        }
         let boost = object["metadata"]["annotations"][BOOST_ANNOTATION].clone();
         if self.faults.webhook_away {
             let message = "failed calling webhook \"vworkload.kb.io\": connection refused";
@@ -233,11 +251,28 @@ impl StubState {
             if self.faults.drops_boosts {
                 object["metadata"].as_object_mut().unwrap().remove("annotations");
             }
-            note_writer(&mut object, &query["fieldManager"], !boost.is_null());
+            let (parents, field) = (["f:metadata", "f:annotations"], format!("f:{BOOST_ANNOTATION}"));
+            note_writer(&mut object, &query["fieldManager"], parents, &field, !boost.is_null());
             self.record(plural, "MODIFIED", object);
             return json_answer(200, &self.objects[plural][key]);
         }
         json_answer(200, &object)
+    }
+}
+
+impl StubState {
+    /// Keeps a LocalQueue whose weight was patched.
+    fn keep_queue(&mut self, mut queue: Value, manager: &str, is_trial: bool) -> Response<Body> {
+        if self.faults.drops_weights {
+            queue["spec"] = without_weight(&queue);
+        }
+        if is_trial {
+            return json_answer(200, &queue);
+        }
+        let has_weight = !queue["spec"]["fairSharing"]["weight"].is_null();
+        note_writer(&mut queue, manager, ["f:spec", "f:fairSharing"], "f:weight", has_weight);
+        self.record("localqueues", "MODIFIED", queue);
+        json_answer(200, &self.events.last().unwrap().object)
     }
 }
 
@@ -310,13 +345,12 @@ impl KueueStub {
     }
 
     /// A kubeconfig with which the stand-in is reached.
-    pub fn kubeconfig(&self) -> String {
-        let config = json!({
+    pub fn kubeconfig(&self) -> Value {
+        json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "stub",
             "clusters": [{"name": "stub", "cluster": {"server": self.address}}],
             "users": [{"name": "connector", "user": {"token": TOKEN}}],
             "contexts": [{"name": "stub", "context": {"cluster": "stub", "user": "connector"}}]
-        });
-        config.to_string()
+        })
     }
 }

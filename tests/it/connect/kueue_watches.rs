@@ -1,10 +1,18 @@
 //! Changes between the rounds of the connector for Kueue: runs that begin and end, lists that are too old, answers that break off.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fairshared::cli::connect::run_lines::write_run;
+use fairshared::connectors::kueue::KueueConnector;
+use fairshared::connectors::scheduler::{QueueReading, SchedulerConnector};
+use fairshared::service::Clock;
 use serde_json::json;
 
 use super::kueue_objects::{ago, workload};
 use super::kueue_rig::KueueRig;
 use crate::cli::program::end;
+use crate::support::ManualClock;
 
 const ORDER: &str = "mode = \"order\"";
 
@@ -86,6 +94,25 @@ fn watches_go_on_from_the_bookmark() {
     let last = rig.version();
     assert_eq!(watched_versions(&rig), [first, first, last].map(|version| version.to_string()));
     assert_eq!(lists(&rig), 1);
+}
+
+/// A server that takes its time with reports lies between the reading of the runs and that of the queue.
+#[test]
+fn one_reading_serves_runs_and_the_queue_unless_it_is_old() {
+    let rig = KueueRig::start();
+    let clock = Arc::new(ManualClock::at(&ago(0)));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let steady = Arc::clone(&clock) as Arc<dyn Clock>;
+        let mut connector = KueueConnector::start(rig.settings(""), write_run, steady).await.unwrap();
+        for (name, seconds, pending) in [("chem/a", 30, 0), ("chem/b", 31, 2)] {
+            connector.read_kernels(None).await.unwrap();
+            rig.stub.state().put("workloads", workload(name, "alice", 60, 0));
+            clock.advance_seconds(seconds);
+            let queue = connector.read_queue(&BTreeMap::new()).await.unwrap();
+            assert_eq!(queue.counts().pending, pending, "{seconds}");
+        }
+    });
 }
 
 #[test]

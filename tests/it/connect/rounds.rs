@@ -8,11 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fairshared::api::agents::AgentReport;
+use fairshared::api::group_facts::GroupFacts;
 use fairshared::api::key_rights::KeyRights;
 use fairshared::api::people_tree::{PeopleTree, TreeAnswer};
 use fairshared::api::sequence::{OrderRequest, ServerOrder};
 use fairshared::connectors::eligible::EligibleWorkload;
 use fairshared::connectors::fault::RoundFault;
+use fairshared::connectors::group_weights::GroupWeights;
 use fairshared::connectors::instance_lock::{ExistingLock, InstanceLock};
 use fairshared::connectors::outcome::RoundOutcome;
 use fairshared::connectors::report_spool::{ReportSpool, SpooledReports};
@@ -48,6 +50,11 @@ struct PlannedWorld {
     is_connector: bool,
     refuses_trees: bool,
     trees: Vec<PeopleTree>,
+    /// The revision of the group.
+    revision: u32,
+    /// The number of trees that were asked for, and of weights that the scheduler has got.
+    tree_reads: usize,
+    weight_changes: usize,
     /// The places from which the accounting was read.
     read_since: Vec<Option<Timestamp>>,
     reports: Vec<String>,
@@ -120,6 +127,10 @@ impl SchedulerConnector for PlannedScheduler {
     fn take_people_tree(&mut self) -> Option<PeopleTree> {
         let tree = PeopleTree { resource_group: "g".to_owned(), ..PeopleTree::default() };
         self.world.borrow().has_tree.then_some(tree)
+    }
+
+    fn take_group_weights(&mut self, _: GroupWeights) {
+        self.world.borrow_mut().weight_changes += 1;
     }
 
     fn write_obstacles(&self) -> Vec<RoundFault> {
@@ -207,8 +218,21 @@ impl FairShareServer for PlannedServer {
         Ok(KeyRights { role: role.to_owned(), resource_groups: None, answered_at: None })
     }
 
-    async fn find_group(&self, _: &str) -> Result<(), ServerFailure> {
-        self.answer()
+    async fn find_group(&self, _: &str) -> Result<GroupFacts, ServerFailure> {
+        self.answer()?;
+        let revision = self.0.borrow().revision.to_string();
+        let facts = json!({"config_revision": revision, "scheduler_opts": {"default_weight": "1.0"}});
+        Ok(serde_json::from_value(facts).unwrap())
+    }
+
+    async fn read_people_tree(&self, _: &str) -> Result<PeopleTree, ServerFailure> {
+        self.answer()?;
+        let mut world = self.0.borrow_mut();
+        world.tree_reads += 1;
+        if world.refuses_trees {
+            return Err(ServerFailure::Refused { code: "no_group".to_owned(), detail: "is not there".to_owned() });
+        }
+        Ok(PeopleTree::default())
     }
 }
 
@@ -300,6 +324,25 @@ async fn the_state_names_values_before_they_are_written() {
     let outcome = runner(&world, &clock, folder.path(), ConnectorMode::Order).reset().await;
     assert_eq!((codes(&outcome), outcome.written), (vec![], 2));
     assert_eq!(ConnectorState::load(folder.path()).unwrap().written, [].into());
+}
+
+#[tokio::test]
+async fn weights_are_read_again_when_the_group_has_changed() {
+    let (world, clock, folder) = start();
+    let mut weighing = runner(&world, &clock, folder.path(), ConnectorMode::Weights);
+    for (revision, reads) in [(1, 1), (1, 1), (2, 2)] {
+        world.borrow_mut().revision = revision;
+        assert_eq!(codes(&weighing.run().await), [""; 0]);
+        assert_eq!((world.borrow().tree_reads, world.borrow().weight_changes), (reads, reads), "{revision}");
+    }
+    // Without the weights of the group nothing is written.
+    world.borrow_mut().revision = 3;
+    world.borrow_mut().refuses_trees = true;
+    let outcome = weighing.run().await;
+    assert_eq!((codes(&outcome), outcome.wanted_writes), (vec!["no_group"], 0));
+    // The other modes have no use for them.
+    let outcome = runner(&world, &clock, folder.path(), ConnectorMode::Order).run().await;
+    assert_eq!((codes(&outcome), world.borrow().tree_reads), (vec![], 3));
 }
 
 #[tokio::test]

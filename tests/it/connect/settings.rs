@@ -54,6 +54,7 @@ fn all_keys() {
 fn faults_name_the_key() {
     for (text, said) in [
         ("mode = \"fast\"", "[slurm] mode is none of \"shadow\", \"factor\" and \"order\""),
+        ("mode = \"weights\"", "[slurm] mode is none of \"shadow\", \"factor\" and \"order\""),
         ("head = 0", "[slurm] head is not a whole number from 1 to 100000"),
         ("poll = \"15\"", "[slurm] poll is not a time like \"15s\", \"1m\", \"6h\" or \"2d\""),
         ("poll = 15", "[slurm] poll is not a time like \"15s\", \"1m\", \"6h\" or \"2d\""),

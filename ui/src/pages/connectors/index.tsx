@@ -40,6 +40,7 @@ const MODES: Record<string, string> = {
   shadow: "Nothing is written: both orders are compared",
   factor: "Each owner's rank is written",
   order: "The exact order of the first workloads is written",
+  weights: "Each queue's weight is written",
 };
 
 const tau = (value: number | null | undefined): string => (value === null || value === undefined ? "–" : significant(value, 3));
