@@ -147,6 +147,8 @@ fn users_and_labels() {
         rig.ask(&["users", "set", user]).ok();
     }
     rig.ask(&["projects", "set", "sea", "--domain", "science"]).ok();
+    // Its first queue by name is in another cohort, but the group has the project in this domain.
+    set_project_weight(&rig, "ocean", "1");
     rig.ask(&["weights", "set", "kubernetes", "user", "alice", "3", "--project", "sea"]).ok();
     rig.round(&format!("{WEIGHTS}\nproject_label = \"example.org/project\""));
     let weights = rig.stub.state().weights();
@@ -295,7 +297,7 @@ fn a_right_that_is_missing_ends_the_writing() {
     let metrics = monitor.render();
     assert!(metrics.contains("fairshared_connector_round_errors_total{code=\"kubernetes_right\"} 1"), "{metrics}");
     assert!(metrics.contains("mode=\"weights\""), "{metrics}");
-    // What another writer sets before the first write has come is what was there before.
+    // A weight that another writer sets before the first write has come is the one from before.
     write_weight(&rig, "chem/main", &json!("9"));
     rig.stub.state().faults.denied.clear();
     let outcome = rounds.round();
