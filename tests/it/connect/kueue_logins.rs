@@ -14,9 +14,9 @@ use super::slurm_rig::wait_until;
 /// The script of a login program. It waits for a writer while there is a pipe, and fails while there is a file `fails`.
 fn login_script(folder: &Path) -> String {
     // A token that lasts for less than a minute is renewed before each request.
-    let expiry = ago(-30);
+    let (folder, expiry) = (folder.display(), ago(-30));
     format!(
-        "cd {folder:?}\n\
+        "cd '{folder}'\n\
          echo started >>starts\n\
          if [ -p pipe ]; then cat pipe; fi\n\
          if [ -f fails ]; then echo a-secret; echo no such account >&2; exit 3; fi\n\
