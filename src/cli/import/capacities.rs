@@ -18,6 +18,7 @@ use super::source::LineSource;
 use crate::domain::names::check_name;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
+use crate::service::agents::looks_like_range;
 
 /// The amounts that one agent offered from `from` until `to`.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,6 +78,9 @@ impl CapacityColumns {
         }
         let of_node = |agent: String| {
             check_name(&agent).map_err(|_| DropReason::BadName("agent"))?;
+            if looks_like_range(&agent) {
+                return Err(DropReason::BadNodeRange);
+            }
             Ok(AgentCapacity { resource_group: resource_group.to_owned(), agent, slots: slots.clone(), from, to })
         };
         node_range::expand(field(Some(self.agent_id)), max_nodes)?.into_iter().map(of_node).collect()
@@ -87,7 +91,7 @@ impl CapacityColumns {
 fn join_brackets(record: &StringRecord, width: usize) -> Option<Vec<Cow<'_, str>>> {
     let mut fields: Vec<Cow<str>> = Vec::with_capacity(width);
     for field in record {
-        let is_open = |field: &&mut Cow<str>| field.matches('[').count() > field.matches(']').count();
+        let is_open = |field: &&mut Cow<str>| field.matches(['[', '{']).count() > field.matches([']', '}']).count();
         match fields.last_mut().filter(|_| record.len() > width).filter(is_open) {
             Some(last) => *last = format!("{last},{field}").into(),
             None => fields.push(field.into()),

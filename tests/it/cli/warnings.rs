@@ -25,8 +25,14 @@ on_both! {
         let report = with(kernel("g", "alice", "ml", "2026-01-13T10:00:00Z"), &json!({"occupied_slots": {"gpu": "1"}}));
         let said_of = said(run_with_input(&f.db, &["kernels", "post", GROUP, "-"], report.to_string().as_bytes()));
         assert!(said_of.len() == 1 && said_of[0].contains("`gpu`"), "{said_of:?}");
-        let said_of = said(run(&f.db, ["agents", "set", GROUP, "node[01-10]", "--slot", "cpu=1"]));
-        assert!(said_of.len() == 1 && said_of[0].contains("looks like a range"), "{said_of:?}");
+        for name in ["node[01-10]", "node[01..10]", "node{01..10}", "node{1,2}", "node(1-3)", "node<1-3>", "node01-node10"] {
+            let said_of = said(run(&f.db, ["agents", "set", GROUP, name, "--slot", "cpu=1"]));
+            assert!(said_of.len() == 1 && said_of[0].contains("looks like a range"), "{name}: {said_of:?}");
+        }
+        for name in ["rack01-10", "n1[0]", "r1-n10"] {
+            let said_of = said(run(&f.db, ["agents", "set", GROUP, name, "--slot", "cpu=1"]));
+            assert!(said_of.is_empty(), "{name}: {said_of:?}");
+        }
         let said_of = said(run(&f.db, ["options", "set", GROUP, "half_life_days=60"]));
         assert!(said_of.iter().any(|line| line.contains("half-life of 60 days")), "{said_of:?}");
     }

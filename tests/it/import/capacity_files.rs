@@ -86,7 +86,19 @@ fn a_range_of_nodes_is_one_agent_for_each_node() {
         ("n[9-11]", numbered("n", &["9", "10", "11"])),
         ("n[098-100]", numbered("n", &["098", "099", "100"])),
         ("\"n[1-2],m4\"", vec!["n1".to_owned(), "n2".to_owned(), "m4".to_owned()]),
+        ("node[01..03]", numbered("node", &["01", "02", "03"])),
+        ("node{01..03}", numbered("node", &["01", "02", "03"])),
+        ("n{8..10}-ib", numbered("n", &["8-ib", "9-ib", "10-ib"])),
+        ("n{1,3}", numbered("n", &["1", "3"])),
+        (
+            "\"a{1..2}b[1-2],m4\"",
+            vec!["a1b1".to_owned(), "a1b2".to_owned(), "a2b1".to_owned(), "a2b2".to_owned(), "m4".to_owned()],
+        ),
         ("node-1", vec!["node-1".to_owned()]),
+        // A rack and a place in it.
+        ("rack01-10", vec!["rack01-10".to_owned()]),
+        ("r1-n10", vec!["r1-n10".to_owned()]),
+        ("n{0}", vec!["n{0}".to_owned()]),
         // Virtual nodes of PBS have one number in brackets.
         ("n1[0]", vec!["n1[0]".to_owned()]),
     ] {
@@ -97,7 +109,30 @@ fn a_range_of_nodes_is_one_agent_for_each_node() {
 #[test]
 fn a_range_that_is_none_is_refused_with_a_sentence() {
     let bad = "line 2: the agent is no range of nodes that can be read, like node[01-10], n[1-3,7] or a[1-2]b[1-2]";
-    for agent in ["n[10-01]", "n[1-", "n1-3]", "n[[1-2]]", "n[a-c]", "n[1-2-3]", "n[1-]", "n[-3]", "n[1-3,2]"] {
+    for agent in [
+        "n[10-01]",
+        "n[1-",
+        "n1-3]",
+        "n[[1-2]]",
+        "n[a-c]",
+        "n[1-2-3]",
+        "n[1-]",
+        "n[-3]",
+        "n[1-3,2]",
+        "n(1-3)",
+        "n<1-3>",
+        "n(1..3)",
+        "n[1:3]",
+        "n01-n10",
+        "gpu-a1-gpu-a4",
+        "n01..n10",
+        "n1..10",
+        "n{1..}",
+        "n{1..3..2}",
+        "n{1..3]",
+        "n{a..c}",
+        "n{[1-2]}",
+    ] {
         assert_eq!(agents(agent), Err(bad.to_owned()), "{agent}");
     }
     for agent in ["n[1-100001]", "n[0-999999999999999999]", "a[1-1000]b[1-1000]", "a[1-400]b[1-400]c[1-400]"] {
