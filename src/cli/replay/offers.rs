@@ -11,6 +11,7 @@ use crate::cli::failure::CommandFailure;
 use crate::cli::import::capacities::{AgentCapacity, read_capacities};
 use crate::cli::import::source::LineSource;
 use crate::domain::decimal::Amount;
+use crate::domain::quantity;
 use crate::domain::replay::history::CapacityOffer;
 use crate::domain::slots::{SlotAmounts, SlotName};
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
@@ -24,7 +25,7 @@ pub(super) struct OfferArgs {
     /// CSV of `resource_group,agent_id,cpu,mem_gib,gpu,from,to`, as `import` takes it
     #[arg(long, value_name = "FILE")]
     capacities: Option<PathBuf>,
-    /// An amount that the cluster offers, like cpu=512; once for each slot
+    /// An amount that the cluster offers, like cpu=512 or mem=64Gi; once for each slot
     #[arg(long, value_name = "SLOT=AMOUNT", value_parser = slot_amount)]
     capacity: Vec<SlotAmount>,
     /// As much capacity as makes the jobs use this part of it, like 0.95
@@ -38,7 +39,8 @@ pub(super) struct SlotAmount(SlotName, Amount);
 fn slot_amount(text: &str) -> Result<SlotAmount, String> {
     let (slot, amount) = text.split_once('=').ok_or("it is not SLOT=AMOUNT, like cpu=512")?;
     let slot = SlotName::offered(slot).map_err(|error| error.to_string())?;
-    let amount: Amount = amount.parse().map_err(|error| format!("the amount {error}"))?;
+    let amount = quantity::parse(amount)
+        .map_err(|error| format!("the amount {error}; amounts are like 4, 0.5, 500m, 2k or 64Gi"))?;
     if amount.is_zero() { Err("the amount must be above 0".to_owned()) } else { Ok(SlotAmount(slot, amount)) }
 }
 

@@ -136,6 +136,10 @@ fn a_trace_without_waits_says_so() {
     let lines = "job_id,user,project,resource_group,start_time,end_time,cpu\n\
         1,ann,p,g,2026-01-01T00:00:00Z,2026-01-01T01:00:00Z,1\n2,bob,p,g,2026-01-01T00:30:00Z,2026-01-01T01:30:00Z,1\n";
     std::fs::write(folder.path().join("bare.csv"), lines).unwrap();
+    let quantities =
+        ["bare.csv", "--capacity", "cpu=2500m", "--capacity", "mem=64Gi", "--policy", "fifo.yaml", "-o", "json"];
+    let capacity = replay(folder.path(), &quantities).json()["capacity"].clone();
+    assert!(capacity["cpu"] == "2.5" && capacity["mem"] == "68719476736", "{capacity}");
     let ended = replay(folder.path(), &["bare.csv", "--capacity", "cpu=1", "--policy", "fifo.yaml", "-o", "json"]);
     assert!(ended.stderr.contains("the trace has no waits"), "{ended:?}");
     let report: Value = ended.json();
@@ -304,6 +308,11 @@ fn what_cannot_be_replayed_is_refused_in_one_sentence() {
             "--capacity names a slot twice",
         ),
         ("jobs.csv", &["--capacity", "cpu=4", "--policy", "fifo.yaml"], "no job of the trace fits into the cluster"),
+        (
+            "jobs.csv",
+            &["--capacity", "mem=64GiB", "--policy", "fifo.yaml"],
+            "the amount is not a decimal number; amounts are like 4, 0.5, 500m, 2k or 64Gi",
+        ),
     ] {
         let line = refused(trace, rest);
         assert!(line.contains(said), "{trace}: {line}");
