@@ -9,6 +9,7 @@ use super::client::{ApiClient, ClientFailure, EndpointRefusal, open_client};
 use super::command::CommandArgs;
 use super::failure::{CommandFailure, CommandOutcome, eprint_line};
 use super::list::EndpointList;
+use super::nouns::with_noun;
 use super::options::pair;
 use super::output::{OutputArgs, print_object};
 use crate::config::Config;
@@ -124,14 +125,14 @@ fn not_removed(name: &str, refusal: Box<EndpointRefusal>) -> CommandFailure {
     let count = |kind| refusal.count(kind);
     match refusal.code() {
         "confirmation_needed" => CommandFailure::Failed(format!(
-            "the resource group {name:?} has {} kernels, {} of them running, {} usage records, {} usage buckets, {} day totals \
-             and {} usage histories; to remove all of them, repeat with --confirm {name}",
-            count("kernels"),
+            "the resource group {name:?} has {}, {} of them running, {}, {}, {} and {}; to remove all of them, repeat with \
+             --confirm {name}",
+            with_noun(count("kernels"), "kernel", "kernels"),
             count("running_kernels"),
-            count("usage_records"),
-            count("usage_buckets"),
-            count("day_totals"),
-            count("usage_histories")
+            with_noun(count("usage_records"), "usage record", "usage records"),
+            with_noun(count("usage_buckets"), "usage bucket", "usage buckets"),
+            with_noun(count("day_totals"), "day total", "day totals"),
+            with_noun(count("usage_histories"), "usage history", "usage histories")
         )),
         "kernels_running" => CommandFailure::Failed(format!(
             "{} kernels run in the resource group {name:?}; let them end, or repeat with --force",

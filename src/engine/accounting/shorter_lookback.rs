@@ -39,8 +39,9 @@ pub async fn warnings_in(
         "; day totals are kept, so that a longer look-back has its shares again, but kernels of these days can no longer be corrected"
     };
     let (was, is) = (before.lookback_days, state.options.lookback_days);
+    let records = if lost == 1 { "usage record" } else { "usage records" };
     let detail = format!(
-        "the look-back was shortened from {was} to {is} days: the next purge removes {lost} usage records from before {until}{buckets}. \
+        "the look-back was shortened from {was} to {is} days: the next purge removes {lost} {records} from before {until}{buckets}. \
          Take the change back before that if it is a mistake"
     );
     Ok(vec![InputWarning::at("/scheduler_opts/lookback_days", "lookback_shortened", detail)])

@@ -46,7 +46,8 @@ async fn examine(subject: &CheckSubject<'_>) -> Result<CheckOutcome> {
     let next = if due == 0 {
         "the next one removes no usage records".to_owned()
     } else {
-        format!("the next one removes {due} usage records from before {until}, which no look-back reaches")
+        let records = if due == 1 { "usage record" } else { "usage records" };
+        format!("the next one removes {due} {records} from before {until}, which no look-back reaches")
     };
     if !late.is_empty() {
         let detail = format!("no purge ran for {LATE_DAYS} days: {}; {next}", list_names(&late, MAX_NAMED));
