@@ -50,6 +50,12 @@ fn generic_resources_count_beside_a_list_that_has_none() {
         ("gpu", "cpu=8 cuda.device=1"),
         ("gpu:a100", "cpu=8 cuda.device=1"),
         ("gpu(S:0)", "cpu=8 cuda.device=1"),
+        // Numbers of Slurm's plug-ins.
+        ("7696487:4", "cpu=8 cuda.device=4"),
+        ("gres:7696487:a100:2", "cpu=8 cuda.device=2"),
+        ("7696487:2,7565421:100", "cpu=8 cuda.device=2 gres/mps=100"),
+        ("1918986455:5", "cpu=8 gres/shard=5"),
+        ("6515054:1", "cpu=8 gres/nic=1"),
         ("gpu:0", "cpu=8"),
         ("(null)", "cpu=8"),
         ("N/A", "cpu=8"),
@@ -78,7 +84,7 @@ fn generic_resources_count_beside_a_list_that_has_none() {
 
 #[test]
 fn a_generic_resource_that_cannot_be_read_is_left_out_and_counted() {
-    for gres in ["gpu:", "gpu:-1", "gpu=many", ":4", "gpu:1,gpu:2"] {
+    for gres in ["gpu:", "gpu:-1", "gpu=many", ":4", "gpu:1,gpu:2", "1001:2", "99999999999:1"] {
         let outcome = dump("AllocCPUS|AllocGRES", &format!("8|{gres}"));
         assert_eq!(skipped(&outcome), [("AllocGRES", 1)], "{gres}");
         assert_eq!(outcome.summary.dropped_rows(), 0, "{gres}");

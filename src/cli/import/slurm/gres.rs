@@ -9,6 +9,9 @@ use crate::domain::decimal::Amount;
 /// The mark of a generic resource that a job shares with others.
 const SHARED_MARK: &str = ":no_consume";
 
+/// Generic resources with names of more than four characters, which do not follow from the number of their plug-in.
+const LONG_NAMES: [&str; 3] = ["shard", "craynetwork", "license"];
+
 /// The kind of a resource: `gres/gpu` for `gres/gpu:a100`.
 pub(super) fn kind(name: &str) -> &str {
     name.split_once(':').map_or(name, |(kind, _)| kind)
@@ -59,11 +62,34 @@ fn read_entry(field: &'static str, bare: &str) -> Result<(String, Amount), DropR
         },
     };
     let is_name = |part: &str| part.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if name.split(':').all(is_name) {
-        Ok((format!("gres/{name}"), amount))
-    } else {
-        Err(DropReason::BadResources(field))
+    if !name.split(':').all(is_name) {
+        return Err(DropReason::BadResources(field));
     }
+    let (kind, of_type) = name.find(':').map_or((name, ""), |at| name.split_at(at));
+    if kind.bytes().all(|b| b.is_ascii_digit()) {
+        let kind = name_of_plugin(kind).ok_or(DropReason::BadResources(field))?;
+        return Ok((format!("gres/{kind}{of_type}"), amount));
+    }
+    Ok((format!("gres/{name}"), amount))
+}
+
+/// The name of a generic resource for the number of its plug-in, which some versions of Slurm print in its place.
+fn name_of_plugin(number: &str) -> Option<String> {
+    let id: u32 = number.parse().ok()?;
+    if let Some(known) = LONG_NAMES.into_iter().find(|name| plugin_id(name) == id) {
+        return Some(known.to_owned());
+    }
+    let name = String::from_utf8(id.to_le_bytes().into_iter().take_while(|byte| *byte != 0).collect()).ok()?;
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    (is_name && plugin_id(&name) == id).then_some(name)
+}
+
+/// Slurm's number of a plug-in: the sum of the characters of its name, each shifted to one of the four bytes in turn.
+fn plugin_id(name: &str) -> u32 {
+    name.bytes()
+        .zip([0, 8, 16, 24].into_iter().cycle())
+        .fold(0, |id, (byte, shift)| id.wrapping_add(u32::from(byte) << shift))
 }
 
 /// True for a type that is a slice of a device by one of NVIDIA's profiles: `1g.5gb`, `a100_3g.20gb`, `1g.10gb+me`.
