@@ -18,6 +18,7 @@ mod feed;
 pub mod format;
 pub mod history;
 pub mod job;
+mod job_state;
 mod later_runs;
 pub mod load;
 mod loose_json;

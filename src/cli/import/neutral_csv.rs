@@ -4,8 +4,9 @@
 //!
 //! Times are RFC 3339; without an offset they are UTC, or in the zone of `--timezone`. `cpu`, `mem_gib` and `gpu` are
 //! the totals of the job while it ran; `gpu` becomes the slot `cuda.device`. An empty field is unknown. The times of a
-//! row are used and not its `state`, whose words differ between systems: a job without `end_time` still runs, and one
-//! without `start_time` never ran.
+//! row count before its `state`: one with a start and an end is a whole job in any state. Where a time is empty, the state
+//! says why: a job without `end_time` runs, waits, or is dropped because it has ended, and one without `start_time` never ran,
+//! or is dropped because it must have.
 
 use chrono_tz::Tz;
 use csv::StringRecord;
@@ -15,11 +16,14 @@ use super::amounts::of_columns;
 use super::csv_lines::CsvLines;
 use super::format::ImportFormat;
 use super::job::ImportedJob;
+use super::job_state::implies_start;
 use super::parser::{LineParser, ParsedLine, TableHeader};
 use super::reason::DropReason;
 use super::skipped::SkippedFields;
 use super::utf8::NOT_UTF8;
-use super::zone::RowClock;
+use super::zone::{PossibleInstants, RowClock};
+use crate::domain::kernel::KernelPhase;
+use crate::domain::status::WordMeaning;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "csv",
@@ -59,6 +63,7 @@ struct JobColumns {
     mem_gib: Option<usize>,
     gpu: Option<usize>,
     charge_class: Option<usize>,
+    state: Option<usize>,
 }
 
 impl JobColumns {
@@ -78,6 +83,7 @@ impl JobColumns {
             mem_gib: header.find("mem_gib"),
             gpu: header.find("gpu"),
             charge_class: header.find("charge_class"),
+            state: header.find("state"),
             names: header.into_names()?,
         })
     }
@@ -94,6 +100,7 @@ impl JobColumns {
         let submitted = time(field(self.submit_time), "submit_time");
         let start = time(field(Some(self.start_time)), "start_time")?;
         let end = time(field(Some(self.end_time)), "end_time")?;
+        check_state(field(self.state), start, end, &mut skipped)?;
         let submitted = skipped.read("submit_time", field(self.submit_time), submitted);
         let submitted_at = submitted.map(|time| clock.first(time));
         let (started_at, terminated_at) = clock.period(start, end, None);
@@ -113,6 +120,32 @@ impl JobColumns {
             skipped,
             ..ImportedJob::default()
         })
+    }
+}
+
+/// Refuses a row whose state contradicts that its start or its end is missing. An unknown state is noted where the row has no
+/// end, because the job counts as running then.
+fn check_state(
+    state: &str,
+    start: Option<PossibleInstants>,
+    end: Option<PossibleInstants>,
+    skipped: &mut SkippedFields,
+) -> Result<(), DropReason> {
+    if start.is_some() && end.is_some() {
+        return Ok(());
+    }
+    let phase = WordMeaning::of(state).map(|meaning| meaning.phase);
+    match (phase, start, end) {
+        (Some(KernelPhase::Terminated), None, _) if implies_start(state) => Err(DropReason::StartMissing),
+        (Some(KernelPhase::Terminated), None, None) => Err(DropReason::CancelledBeforeStart),
+        (Some(KernelPhase::Terminated), Some(_), None) => Err(DropReason::EndMissing),
+        (Some(KernelPhase::Pending), _, None) => Err(DropReason::NotStarted),
+        (Some(KernelPhase::Running | KernelPhase::Suspended), None, _) => Err(DropReason::StartMissing),
+        (None | Some(KernelPhase::Unknown), Some(_), None) if !state.is_empty() => {
+            skipped.add("state", state);
+            Ok(())
+        }
+        _ => Ok(()),
     }
 }
 

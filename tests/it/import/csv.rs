@@ -2,7 +2,7 @@
 
 use fairshared::cli::import::reason::DropReason;
 
-use super::{Outcome, at, read, refused, slots};
+use super::{Outcome, at, read, refused, skipped, slots};
 
 const HEADER: &str =
     "job_id,session_id,user,project,domain,resource_group,submit_time,start_time,end_time,cpu,mem_gib,gpu,state";
@@ -48,6 +48,39 @@ fn empty_is_unknown_and_never_invented() {
     let never_ran = table(&["j1,,ann,,,,,,2026-02-01T08:00:00Z,4,,,CANCELLED"]).only_job();
     assert_eq!(never_ran.started_at, None);
     assert_eq!(table(&["j1,,ann,,,,2026-02-01T08:00:00Z,,,4,,,PENDING"]).reasons(), [DropReason::NotStarted]);
+}
+
+/// Words of all schedulers are read as the status of a kernel is.
+#[test]
+fn a_state_that_contradicts_a_missing_time_drops_the_row() {
+    let row = |start: &str, end: &str, state: &str| table(&[&format!("j1,,ann,p,,,,{start},{end},4,,,{state}")]);
+    let (start, end) = ("2026-02-01T08:00:00Z", "2026-02-01T09:00:00Z");
+    for state in
+        ["COMPLETED", "completed", "FAILED", "CANCELLED by 1000", "TIMEOUT", "OUT_OF_ME+", "Succeeded", "TERMINATED"]
+    {
+        let outcome = row(start, "", state);
+        assert_eq!((outcome.reasons(), outcome.summary.dropped_started), (vec![DropReason::EndMissing], 1), "{state}");
+        let whole = row(start, end, state).only_job();
+        assert_eq!((whole.started_at, whole.terminated_at), (Some(at(start)), Some(at(end))), "{state}");
+    }
+    for (start, end, state, reason, ran) in [
+        ("", end, "COMPLETED", DropReason::StartMissing, 1),
+        ("", "", "FAILED", DropReason::StartMissing, 1),
+        ("", end, "RUNNING", DropReason::StartMissing, 1),
+        ("", "", "CANCELLED", DropReason::CancelledBeforeStart, 0),
+        (start, "", "PENDING", DropReason::NotStarted, 0),
+    ] {
+        let outcome = row(start, end, state);
+        assert_eq!((outcome.reasons(), outcome.summary.dropped_started), (vec![reason], ran), "{state}");
+    }
+    for state in ["RUNNING", "SUSPENDED", "r", ""] {
+        let outcome = row(start, "", state);
+        assert_eq!(skipped(&outcome), [], "{state}");
+        assert_eq!(outcome.only_job().terminated_at, None, "{state}");
+    }
+    // A word that no scheduler has matters only where the job counts as running because of it.
+    assert_eq!(skipped(&row(start, "", "ready")), [("state", 1)]);
+    assert_eq!(skipped(&row(start, end, "ready")), []);
 }
 
 #[test]
