@@ -1,5 +1,6 @@
 //! A job in a trace, and the stable ids that its names are mapped to.
 
+use super::no_name::given_name;
 use super::reason::DropReason;
 use super::skipped::SkippedFields;
 use super::utf8::NOT_UTF8;
@@ -63,9 +64,14 @@ pub struct ImportedJob {
 
 impl ImportedJob {
     /// Checks that the job has everything that all formats require: an owner, a possible start and end, and an amount
-    /// of some slot. Empty names become [`UNKNOWN_NAME`]; `group`, if given, replaces the resource group. Any other field
+    /// of some slot. Empty names and words for none become [`UNKNOWN_NAME`]; `group`, if given, replaces the resource group. Any other field
     /// that cannot be read is left out, because no usage depends on it.
     pub(super) fn checked(mut self, group: Option<&str>) -> Result<Self, DropReason> {
+        for name in [&mut self.user, &mut self.project, &mut self.domain, &mut self.resource_group] {
+            if given_name(name).is_empty() {
+                name.clear();
+            }
+        }
         if let Some(group) = group {
             self.given_group = std::mem::replace(&mut self.resource_group, group.to_owned());
         }

@@ -24,6 +24,7 @@ pub mod load;
 mod loose_json;
 mod lsf;
 mod neutral_csv;
+mod no_name;
 mod node_range;
 pub mod offered;
 pub mod outcome;

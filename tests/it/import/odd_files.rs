@@ -42,8 +42,37 @@ fn rows_without_an_owner_are_counted_and_named() {
     }
     let one = read("swf", "7 100 20 300 4 -1 -1 8 600 -1 1 -1 6 -1 2 3 -1 -1");
     assert!(one.summary.to_string().contains("  1 row names no user, first at line 1, and count"), "{}", one.summary);
-    // A user may have that name.
-    assert_eq!(read("sacct", format!("{HEADER}\n{}\n", row(1, "unknown", "bio"))).summary.without_user.rows, 0);
+}
+
+#[test]
+fn words_for_no_owner_make_no_users_and_no_projects() {
+    for word in
+        ["(null)", "null", "NULL", "N/A", "n/a", "None", "none", "Unknown", "UNKNOWN", "unknown", "undefined", "-"]
+    {
+        let outcome = read("sacct", format!("{HEADER}\n{}\n", row(1, word, word)));
+        let owners = (outcome.summary.without_user.rows, outcome.summary.without_project.rows);
+        assert_eq!((owners, users(&outcome)), ((1, 1), vec![("unknown", "unknown")]), "{word}");
+        let table = format!(
+            "job_id,user,project,domain,resource_group,start_time,end_time,cpu\n1,{word},{word},{word},{word},{START}Z,{END}Z,4"
+        );
+        let job = read("csv", table).only_job();
+        let names = [job.user, job.project, job.domain, job.resource_group];
+        assert!(names.iter().all(|name| name == "unknown"), "{names:?}");
+        let job = document(&json!({"user": word, "account": word, "cluster": word})).only_job();
+        assert_eq!(
+            (job.user.as_str(), job.project.as_str(), job.resource_group.as_str()),
+            ("ann", "bio", "c2"),
+            "{word}"
+        );
+        let lacks_cluster =
+            read("sacct", format!("Partition|{HEADER}\nlong|{}\n", row(1, "ann", "bio").replace("c1", word)));
+        assert_eq!(lacks_cluster.only_job().resource_group, "long", "{word}");
+    }
+    for name in ["nobody", "root", "nan", "nonesuch", "default", "1001"] {
+        let outcome = read("sacct", format!("{HEADER}\n{}\n", row(1, name, name)));
+        assert_eq!(users(&outcome), [(name, name)]);
+        assert_eq!((outcome.summary.without_user.rows, outcome.summary.without_project.rows), (0, 0), "{name}");
+    }
 }
 
 fn document(changes: &Value) -> Outcome {

@@ -47,6 +47,8 @@ fn projects_are_accounts_or_projects_or_groups() {
         ("project=\"p 1\"", "p 1"),
         ("project=_pbs_project_default", "staff"),
         ("account='the \"best\" one' jobname=x", "the \"best\" one"),
+        ("account=(null) project=N/A", "staff"),
+        ("account=none project=p1", "p1"),
         ("", "staff"),
     ] {
         assert_eq!(log(&[ended("7.pbs1", facts)]).only_job().project, project, "{facts}");

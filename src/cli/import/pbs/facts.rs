@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cli::import::job::{ImportedJob, key_of_run};
+use crate::cli::import::no_name::given_name;
 use crate::cli::import::reason::DropReason;
 use crate::cli::import::skipped::SkippedFields;
 use crate::cli::import::utf8::NOT_UTF8;
@@ -61,7 +62,8 @@ impl<'a> KeyValues<'a> {
         let started_at = self.started().map(|text| seconds(text, "start")).transpose()?;
         let (sequence, server) = id.split_once('.').unwrap_or((id, ""));
         let queue = self.get("queue").unwrap_or_default();
-        let project = self.get("account").or(self.get("project").filter(|name| *name != NO_PROJECT));
+        let name = |key| self.get(key).map(given_name).filter(|name| !name.is_empty());
+        let project = name("account").or(name("project").filter(|name| *name != NO_PROJECT)).or(name("group"));
         let (job_key, run_of) = match started_at {
             Some(start) if !id.is_empty() => (key_of_run(id, start), id),
             _ => (id.to_owned(), ""),
@@ -79,7 +81,7 @@ impl<'a> KeyValues<'a> {
             run_of: run_of.to_owned(),
             session_key: sequence.split(['[', '-']).next().unwrap_or(sequence).to_owned(),
             user: self.get("user").unwrap_or_default().to_owned(),
-            project: project.or(self.get("group")).unwrap_or_default().to_owned(),
+            project: project.unwrap_or_default().to_owned(),
             resource_group: if server.is_empty() { queue } else { server }.to_owned(),
             submitted_at,
             started_at,

@@ -9,6 +9,7 @@ use super::tres::{self, HeldSlots, JobResources};
 use super::{AccountedJob, JobTimes, StateStage, priority};
 use crate::cli::import::job::ImportedJob;
 use crate::cli::import::loose_json::{LooseList, LooseObject, LooseValue};
+use crate::cli::import::no_name::given_name;
 use crate::cli::import::reason::DropReason;
 use crate::cli::import::skipped::SkippedFields;
 use crate::cli::import::zone::TimesRead;
@@ -122,9 +123,9 @@ impl SlurmRecord {
         AccountedJob {
             session: &session.map_or_else(|| job_id.clone(), |id| id.to_string()),
             job_id: &job_id,
-            user: &first(&[&self.user, &self.user_name, &association.user]),
-            account: &first(&[&self.account, &association.account]),
-            cluster: &first(&[&self.cluster, &association.cluster]),
+            user: &first_name(&[&self.user, &self.user_name, &association.user]),
+            account: &first_name(&[&self.account, &association.account]),
+            cluster: &first_name(&[&self.cluster, &association.cluster]),
             partition: &first(&[&self.partition, &association.partition]),
             qos: &self.qos.text(),
             stage,
@@ -217,6 +218,12 @@ impl TresEntry {
 /// The first field that is not empty.
 fn first(fields: &[&LooseValue]) -> String {
     fields.iter().map(|field| field.text()).find(|text| !text.is_empty()).unwrap_or_default()
+}
+
+/// The first field that names an owner.
+fn first_name(fields: &[&LooseValue]) -> String {
+    let names = fields.iter().map(|field| field.text());
+    names.map(|text| given_name(&text).to_owned()).find(|name| !name.is_empty()).unwrap_or_default()
 }
 
 /// Seconds since 1970; `None` for 0 and some words.

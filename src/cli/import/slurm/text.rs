@@ -14,6 +14,7 @@ use super::slot_choices::SlotChoices;
 use super::tres::{self, HeldSlots, JobResources};
 use super::{AccountedJob, JobTimes, StateStage, priority, to_micros};
 use crate::cli::import::job::ImportedJob;
+use crate::cli::import::no_name::given_name;
 use crate::cli::import::parser::{LineParser, ParsedLine, TableHeader};
 use crate::cli::import::reason::DropReason;
 use crate::cli::import::skipped::SkippedFields;
@@ -202,7 +203,7 @@ impl SacctColumns {
             session: (if shown_id.is_empty() { raw_id } else { shown_id }).split(['_', '+']).next().unwrap_or_default(),
             user: fields.0[self.user],
             account: fields.0[self.account],
-            cluster: fields.at(self.cluster),
+            cluster: given_name(fields.at(self.cluster)),
             partition: fields.at(self.partition),
             qos: fields.at(self.qos),
             stage,
