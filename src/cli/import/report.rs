@@ -231,7 +231,9 @@ impl fmt::Display for ImportReport {
         }
         write!(f, "{summary}")?;
         self.refused.write(f, "refused", summary.unit.as_str())?;
-        write!(f, "{} new or changed, {} already known", with_noun(self.changed, "kernel", "kernels"), self.known())?;
+        // A row of a job that ended too early makes no kernel.
+        let (one, many) = if self.earlier.is_some() { ("row", "rows") } else { ("kernel", "kernels") };
+        write!(f, "{} new or changed, {} already known", with_noun(self.changed, one, many), self.known())?;
         let groups = with_noun(self.groups, "resource group", "resource groups");
         write!(f, "; {groups}, {} new", self.new_groups)?;
         if self.agents_changed + self.capacity_days > 0 {

@@ -184,7 +184,8 @@ async fn an_import_beside_a_server_keeps_what_it_read(db: TestDb) {
     let import = || run(&db, ["import", "csv", &jobs]).ok();
     let first = import();
     assert!(
-        first.contains("2 kernels new or changed") && first.contains("\n1 row is of a job that ended before "),
+        first.contains("\n2 rows new or changed, 0 already known; ")
+            && first.contains("\n1 row is of a job that ended before "),
         "{first}"
     );
     // All that was due with the first tick of the schedule has run once `compact` and `divide` have.
@@ -199,7 +200,7 @@ async fn an_import_beside_a_server_keeps_what_it_read(db: TestDb) {
     assert!(!ran("purge"));
     let total = || run(&db, ["kernels", "list", "east", "-o", "json"]).json()["total"].clone();
     assert_eq!(total(), 1);
-    assert!(import().contains("0 kernels new or changed, 2 already known"));
+    assert!(import().contains("\n0 rows new or changed, 2 already known; "));
     let usage = run(&db, ["usage", "east", "--month", "2016-12", "--by", "user", "-o", "csv"]).ok();
     assert!(usage.lines().nth(1).is_some_and(|line| line.ends_with(",40")), "{usage}");
     let key = run(&db, ["keys", "create", "--role", "admin", "--label", "test"]).ok().trim_end().to_owned();
