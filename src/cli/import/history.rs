@@ -79,7 +79,7 @@ impl HistoryReport {
                 without_domain(&self.without_domain)
             )
         });
-        self.summary.device_slices.warning(self.summary.unit).into_iter().chain(of_domains).collect()
+        self.summary.resource_warnings().into_iter().chain(of_domains).collect()
     }
 
     pub fn to_json(&self) -> Value {

@@ -39,6 +39,8 @@ pub struct ImportedJob {
     pub slots: SlotAmounts,
     /// Resources that are slices of devices and count as whole ones in `slots`.
     pub device_slices: Vec<String>,
+    /// Resources that the user chose as slots of their own.
+    pub chosen_resources: Vec<String>,
     /// The nodes that the job ran on, where the trace names them.
     pub agents: KernelAgents,
     pub queue: Option<String>,

@@ -205,7 +205,12 @@ impl TraceReader {
         let rows = format.rows(source, options);
         let zone = format.zoned.then(|| options.zone.unwrap_or(Tz::UTC).name());
         Ok(Self {
-            summary: FileSummary { unit: rows.unit(), zone, ..FileSummary::default() },
+            summary: FileSummary {
+                unit: rows.unit(),
+                zone,
+                chosen_resources: options.slots.resources().map(|name| (name.to_owned(), false)).collect(),
+                ..FileSummary::default()
+            },
             rows,
             progress,
             resource_group: options.resource_group.clone(),

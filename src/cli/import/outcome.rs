@@ -131,6 +131,8 @@ pub struct FileSummary {
     /// The resource groups of jobs that ran; true if one of these jobs held an accelerator.
     pub accelerator_use: BTreeMap<String, bool>,
     pub device_slices: DeviceSlices,
+    /// The resources that the user chose as slots of their own; true if a taken row has one.
+    pub chosen_resources: BTreeMap<String, bool>,
     /// The unit in which places are counted.
     pub unit: RowUnit,
     /// The zone of times without an offset; `None` if the format has no such times.
@@ -149,6 +151,9 @@ impl FileSummary {
             self.note_accelerators(job);
         }
         self.device_slices.add(&job.device_slices, line);
+        for resource in &job.chosen_resources {
+            self.chosen_resources.insert(resource.clone(), true);
+        }
         self.times.add(job.times);
         self.skipped.add(&job.skipped, line);
         if job.lacks_user {
@@ -173,6 +178,19 @@ impl FileSummary {
         self.dropped_started += u64::from(has_usage);
         let tally = self.dropped.entry(dropped.reason).or_insert(ReasonTally { rows: 0, first_line: dropped.line });
         tally.rows += 1;
+    }
+
+    /// Sentences about resources: slices that count as whole devices, and chosen resources that no row has.
+    pub(super) fn resource_warnings(&self) -> Vec<String> {
+        let absent = self.absent_resources().into_iter().filter(|_| self.taken > 0);
+        let absent = absent
+            .map(|name| format!("--slot {name} has no effect: no row that was taken has a resource of that name"));
+        self.device_slices.warning(self.unit).into_iter().chain(absent).collect()
+    }
+
+    /// The resources that the user chose and no taken row has.
+    fn absent_resources(&self) -> Vec<&String> {
+        self.chosen_resources.iter().filter(|(_, is_there)| !**is_there).map(|(name, _)| name).collect()
     }
 
     /// True if a row was dropped because it cannot be read, and not because it has no content yet.
@@ -255,6 +273,7 @@ impl FileSummary {
         report["charged_by_run_time"] = self.charged_by_run_time.into();
         report["times_by_run_time"] = self.times.by_run_time.into();
         report["dropped_started"] = self.dropped_started.into();
+        report["absent_resources"] = json!(self.absent_resources());
         let DeviceSlices { rows, first_line, resources } = &self.device_slices;
         report["device_slices"] = json!({"rows": rows, "first_line": first_line, "resources": resources});
     }

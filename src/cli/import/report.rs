@@ -146,7 +146,7 @@ impl ImportReport {
 
     /// Sentences about what the user should look at, in the order in which they were found.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings: Vec<String> = self.summary.device_slices.warning(self.summary.unit).into_iter().collect();
+        let mut warnings = self.summary.resource_warnings();
         if !self.unused_accelerators.is_empty() {
             let groups = first_names(&self.unused_accelerators);
             warnings.push(format!(

@@ -1,6 +1,7 @@
 //! Accelerators, in every form in which accounting data contain them.
 
 use fairshared::cli::import::outcome::DeviceSlices;
+use fairshared::cli::import::report::ImportReport;
 use fairshared::cli::import::{SlotChoices, TraceOptions};
 use serde_json::{Value, json};
 
@@ -225,4 +226,19 @@ fn the_handed_rows_hold_their_accelerators() {
         let text = std::fs::read(data.join("odd-accounting").join(file)).unwrap();
         assert_eq!(slots(&read("sacct", text).only_job()), expected, "{file}");
     }
+}
+
+#[test]
+fn a_chosen_resource_that_no_row_has_is_a_warning() {
+    let absent = |choices: &[&str]| {
+        let summary = dump_with("AllocTRES", "cpu=4,billing=9,gres/fpga=1", choices).summary;
+        let report = ImportReport { summary, ..ImportReport::default() };
+        assert_eq!(report.to_json()["absent_resources"].as_array().unwrap().len(), report.warnings().len());
+        report.warnings()
+    };
+    assert_eq!(absent(&["billing", "gres/fpga=fpga", "cpu=cores"]), Vec::<String>::new());
+    assert_eq!(
+        absent(&["billing", "gres/fgpa=fpga"]),
+        ["--slot gres/fgpa has no effect: no row that was taken has a resource of that name"]
+    );
 }

@@ -129,6 +129,7 @@ impl AccountedJob<'_> {
             terminated_at,
             slots: self.held.slots,
             device_slices: self.held.device_slices,
+            chosen_resources: self.held.chosen_resources,
             agents,
             queue: Some(self.partition.to_owned()).filter(|_| !is_list),
             qos: self.qos.to_owned(),

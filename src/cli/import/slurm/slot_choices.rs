@@ -39,6 +39,11 @@ impl SlotChoices {
         self.0.get(resource).map(String::as_str)
     }
 
+    /// The resources that the user chose.
+    pub(in crate::cli::import) fn resources(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -61,6 +61,8 @@ pub(super) struct HeldSlots {
     pub slots: SlotAmounts,
     /// Resources, by Slurm's names, that are slices of devices and count as whole ones.
     pub device_slices: Vec<String>,
+    /// Resources that the user chose as slots of their own.
+    pub chosen_resources: Vec<String>,
 }
 
 /// The columns that are used if the lists are missing.
@@ -180,6 +182,8 @@ impl<'a> JobResources<'a> {
     pub(super) fn slots(self, field: &'static str, skipped: &mut SkippedFields) -> HeldSlots {
         let Self { choices, held, .. } = self;
         let mut device_slices = Vec::new();
+        let is_chosen = |name: &&Cow<str>| choices.slot_of(name).is_some();
+        let chosen_resources = held.keys().filter(is_chosen).map(ToString::to_string).collect();
         let mut slots: BTreeMap<Cow<str>, Amount> = BTreeMap::new();
         let (mut gpus, mut typed_gpus, mut chosen_gpus) = (None, None, Amount::ZERO);
         for (name, amount) in held {
@@ -217,7 +221,7 @@ impl<'a> JobResources<'a> {
         let is_other = |name: &str| !matches!(name, CPU | MEM | GPU);
         let mut slots: Vec<_> = slots.into_iter().collect();
         slots.sort_by_key(|(name, _)| is_other(name));
-        HeldSlots { slots: amounts::slots(field, slots.into_iter(), skipped), device_slices }
+        HeldSlots { slots: amounts::slots(field, slots.into_iter(), skipped), device_slices, chosen_resources }
     }
 }
 
