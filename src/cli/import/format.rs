@@ -2,6 +2,7 @@
 
 use super::TraceOptions;
 use super::charge_class::ChargeClassField;
+use super::missing_amounts::MissingAmounts;
 use super::parser::LineParser;
 use super::rows::{RowStream, TextRows};
 use super::source::LineSource;
@@ -20,6 +21,7 @@ pub struct ImportFormat {
     pub table: bool,
     /// True if resources have names, so that the user may choose which of them count as slots.
     pub names_resources: bool,
+    pub(super) missing_amounts: MissingAmounts,
     /// The fields that `--charge-class` may choose.
     pub(super) charge_classes: &'static [ChargeClassField],
     pub(super) parser: fn(&TraceOptions) -> Box<dyn LineParser>,

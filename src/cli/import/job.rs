@@ -1,5 +1,6 @@
 //! A job in a trace, and the stable ids that its names are mapped to.
 
+use super::missing_amounts::MissingAmounts;
 use super::no_name::given_name;
 use super::reason::DropReason;
 use super::skipped::SkippedFields;
@@ -66,9 +67,9 @@ pub struct ImportedJob {
 
 impl ImportedJob {
     /// Checks that the job has everything that all formats require: an owner, a possible start and end, and an amount
-    /// of some slot. Empty names and words for none become [`UNKNOWN_NAME`]; `group`, if given, replaces the resource group. Any other field
-    /// that cannot be read is left out, because no usage depends on it.
-    pub(super) fn checked(mut self, group: Option<&str>) -> Result<Self, DropReason> {
+    /// of some slot unless rows without one are taken. Empty names and words for none become [`UNKNOWN_NAME`]; `group`, if
+    /// given, replaces the resource group. Any other field that cannot be read is left out, because no usage depends on it.
+    pub(super) fn checked(mut self, group: Option<&str>, missing_amounts: MissingAmounts) -> Result<Self, DropReason> {
         for name in [&mut self.user, &mut self.project, &mut self.domain, &mut self.resource_group] {
             if given_name(name).is_empty() {
                 name.clear();
@@ -101,14 +102,18 @@ impl ImportedJob {
             _ => {}
         }
         self.charge_run_time();
+        let names_none = self.slots.is_empty();
         self.slots = self.slots.filtered(|amount| !amount.is_zero());
-        if self.started_at.is_some()
-            && self.slots.is_empty()
-            && let Some(fault) = self.skipped.amount_fault()
-        {
+        if self.started_at.is_none() || !self.slots.is_empty() {
+            return Ok(self);
+        }
+        if let Some(fault) = self.skipped.amount_fault() {
             return Err(fault);
         }
-        Ok(self)
+        // A job that ran for no time used nothing, whatever it held, and an amount of 0 is known.
+        let is_unknown =
+            missing_amounts == MissingAmounts::Dropped && names_none && self.started_at != self.terminated_at;
+        if is_unknown { Err(DropReason::NoAmount) } else { Ok(self) }
     }
 
     /// Removes optional names that are not valid.

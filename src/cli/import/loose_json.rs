@@ -139,12 +139,38 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for LooseList<T> {
     }
 }
 
+/// A list or a text; any other value counts as an empty list.
+#[derive(Debug)]
+pub(super) struct LooseListOrText<T> {
+    pub list: Vec<T>,
+    pub text: String,
+}
+
+impl<T> Default for LooseListOrText<T> {
+    fn default() -> Self {
+        Self { list: Vec::new(), text: String::new() }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for LooseListOrText<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OrDefault::<Self>(PhantomData))
+    }
+}
+
 /// Visits the expected form, and ignores any other value.
 struct OrDefault<F>(PhantomData<F>);
 
-/// Scalars, which are never the expected form.
+/// Scalars, which are never the expected form, but for texts where these are.
 macro_rules! scalars_are_ignored {
     () => {
+        scalars_are_ignored!(but texts);
+
+        fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+            Ok(Self::Value::default())
+        }
+    };
+    (but texts) => {
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("anything")
         }
@@ -162,10 +188,6 @@ macro_rules! scalars_are_ignored {
         }
 
         fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-            Ok(Self::Value::default())
-        }
-
-        fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
             Ok(Self::Value::default())
         }
 
@@ -197,21 +219,49 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for OrDefault<LooseList<T>> {
 
     scalars_are_ignored!();
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<LooseList<T>, A::Error> {
-        let mut kept = Vec::new();
-        while kept.len() < MAX_KEPT
-            && let Some(element) = list.next_element()?
-        {
-            kept.push(element);
-        }
-        if kept.len() == MAX_KEPT {
-            while list.next_element::<IgnoredAny>()?.is_some() {}
-        }
-        Ok(LooseList(kept))
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<LooseList<T>, A::Error> {
+        read_first_elements(list).map(LooseList)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LooseList<T>, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(LooseList::default())
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<LooseList<T>, A::Error> {
+        skip_entries(map).map(|()| LooseList::default())
     }
+}
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for OrDefault<LooseListOrText<T>> {
+    type Value = LooseListOrText<T>;
+
+    scalars_are_ignored!(but texts);
+
+    fn visit_str<E>(self, text: &str) -> Result<LooseListOrText<T>, E> {
+        Ok(LooseListOrText { list: Vec::new(), text: text.trim().to_owned() })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<LooseListOrText<T>, A::Error> {
+        read_first_elements(list).map(|list| LooseListOrText { list, text: String::new() })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<LooseListOrText<T>, A::Error> {
+        skip_entries(map).map(|()| LooseListOrText::default())
+    }
+}
+
+/// The first elements of a list, as many as are kept.
+fn read_first_elements<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(mut list: A) -> Result<Vec<T>, A::Error> {
+    let mut kept = Vec::new();
+    while kept.len() < MAX_KEPT
+        && let Some(element) = list.next_element()?
+    {
+        kept.push(element);
+    }
+    if kept.len() == MAX_KEPT {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+    }
+    Ok(kept)
+}
+
+/// Reads an object to its end.
+fn skip_entries<'de, A: MapAccess<'de>>(mut map: A) -> Result<(), A::Error> {
+    while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+    Ok(())
 }

@@ -18,6 +18,7 @@ use super::amounts::{self, CPU, GPU, MEM};
 use super::charge_class::ChargeClassField;
 use super::format::ImportFormat;
 use super::job::{ImportedJob, key_of_run};
+use super::missing_amounts::MissingAmounts;
 use super::parser::{LineParser, ParsedLine};
 use super::reason::DropReason;
 use super::skipped::SkippedFields;
@@ -32,6 +33,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     zoned: false,
     table: false,
     names_resources: false,
+    missing_amounts: MissingAmounts::Dropped,
     charge_classes: &[ChargeClassField::Queue],
     parser: |_| Box::new(LsfParser),
     json: None,
@@ -249,7 +251,7 @@ impl FinishRecord {
             named.push((CPU, Amount::whole(self.rest.slots)));
         } else if let Some(host) = &self.hosts.unreadable {
             skipped.add_amount("execution hosts", host, DropReason::BadNumber("execution hosts"));
-        } else {
+        } else if self.hosts.slots > 0 {
             named.push((CPU, Amount::whole(self.hosts.slots)));
         }
         let bad = DropReason::BadAmount("maxRMem");

@@ -23,6 +23,7 @@ mod later_runs;
 pub mod load;
 mod loose_json;
 mod lsf;
+pub mod missing_amounts;
 mod neutral_csv;
 mod no_name;
 mod node_range;
@@ -52,6 +53,7 @@ use crate::domain::names::{NameError, check_name};
 use charge_class::ChargeClassField;
 use format::ImportFormat;
 use job::ImportedJob;
+use missing_amounts::MissingAmounts;
 use outcome::FileSummary;
 use parser::HEADER_LINE;
 use reason::{DropReason, DroppedRow, EndedEarly};
@@ -190,6 +192,7 @@ pub struct TraceReader {
     progress: ReadProgress,
     resource_group: Option<String>,
     charge_class: ChargeClassField,
+    missing_amounts: MissingAmounts,
     shift: TimeShift,
     summary: FileSummary,
     failed: bool,
@@ -215,6 +218,7 @@ impl TraceReader {
             progress,
             resource_group: options.resource_group.clone(),
             charge_class: options.charge_class,
+            missing_amounts: format.missing_amounts,
             shift: TimeShift::default(),
             failed: false,
         })
@@ -255,7 +259,7 @@ impl TraceReader {
         let never_started = row.as_ref().is_ok_and(|job| job.started_at.is_none());
         let row = row.and_then(|mut job| {
             self.charge_class.set(&mut job);
-            job.checked(self.resource_group.as_deref())
+            job.checked(self.resource_group.as_deref(), self.missing_amounts)
         });
         let row = row.and_then(|job| self.shift.apply_to_job(job));
         let line = self.rows.place();

@@ -17,6 +17,7 @@ use super::csv_lines::CsvLines;
 use super::format::ImportFormat;
 use super::job::ImportedJob;
 use super::job_state::implies_start;
+use super::missing_amounts::MissingAmounts;
 use super::parser::{LineParser, ParsedLine, TableHeader};
 use super::reason::DropReason;
 use super::skipped::SkippedFields;
@@ -31,6 +32,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     zoned: true,
     table: false,
     names_resources: false,
+    missing_amounts: MissingAmounts::Taken,
     charge_classes: &[],
     parser: |options| Box::new(NeutralCsv { zone: options.zone.unwrap_or(Tz::UTC), ..NeutralCsv::default() }),
     json: None,

@@ -40,6 +40,8 @@ pub enum DropReason {
     BadNumber(&'static str),
     #[error("{0} is not an amount from 0 to 10^21 with at most 12 decimals")]
     BadAmount(&'static str),
+    #[error("no amount of any resource, though its job ran")]
+    NoAmount,
     #[error("{0} is not a list of resources like cpu=8,mem=16G")]
     BadResources(&'static str),
     #[error("{0} name is too long or has characters that a name cannot have")]

@@ -20,6 +20,7 @@ use super::amounts::{self, CPU, MEM};
 use super::charge_class::ChargeClassField;
 use super::format::ImportFormat;
 use super::job::ImportedJob;
+use super::missing_amounts::MissingAmounts;
 use super::parser::{LineParser, ParsedLine};
 use super::reason::DropReason;
 use super::skipped::SkippedFields;
@@ -36,6 +37,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     zoned: false,
     table: false,
     names_resources: false,
+    missing_amounts: MissingAmounts::Dropped,
     charge_classes: &[ChargeClassField::Queue],
     parser: |options| Box::new(SwfParser { memory: options.swf_memory, ..SwfParser::default() }),
     json: None,

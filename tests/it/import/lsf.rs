@@ -64,6 +64,8 @@ fn tasks_of_an_array_and_jobs_that_never_ran() {
     let row = record(r#"1 "hostA""#, "0", "");
     let task = one(row.replace(r#""/bin/sh" "" 0 0"#, r#""/bin/sh" "" 7 0"#)).only_job();
     assert_eq!((task.session_key.as_str(), task.job_key.split('@').next()), ("4711", Some("4711[7]")));
+    let without_hosts = one(row.replace(r#"0 1 "hostA""#, "0 0"));
+    assert_eq!((without_hosts.reasons(), without_hosts.summary.dropped_started), (vec![DropReason::NoAmount], 1));
     let never = one(row.replace(" 1770000600 ", " 0 ").replace(r#"0 1 "hostA""#, "0 0")).only_job();
     assert_eq!((never.started_at, never.terminated_at, slots(&never).as_str()), (None, Some(at(END)), ""));
 }

@@ -51,7 +51,8 @@ fn projects_are_accounts_or_projects_or_groups() {
         ("account=none project=p1", "p1"),
         ("", "staff"),
     ] {
-        assert_eq!(log(&[ended("7.pbs1", facts)]).only_job().project, project, "{facts}");
+        let facts = format!("{facts} exec_host=n1/0");
+        assert_eq!(log(&[ended("7.pbs1", &facts)]).only_job().project, project, "{facts}");
     }
 }
 
@@ -73,10 +74,18 @@ fn resources_in_every_dialect() {
         ("Resource_List.ncpus=1 Resource_List.mem=1024", "cpu=1 mem=1024"),
         ("Resource_List.ncpus=1 Resource_List.mem=2MW", "cpu=1 mem=16777216"),
         ("Resource_List.ncpus=1 resources_used.mem=100b", "cpu=1 mem=100"),
-        ("", ""),
+        ("Resource_List.neednodes=1:ppn=4:gpus=2", "cpu=4 cuda.device=2"),
+        ("Resource_List.neednodes=n1:ppn=4+n2:ppn=2", "cpu=6"),
+        (
+            "resources_assigned.ncpus=4 resources_assigned.ngpus=2 resources_assigned.mem=1gb",
+            "cpu=4 cuda.device=2 mem=1073741824",
+        ),
+        ("resources_assigned.ncpus=8 Resource_List.ncpus=4", "cpu=8"),
     ] {
         assert_eq!(held(facts), expected, "{facts}");
     }
+    let nothing = log(&[ended("7.pbs1", "")]);
+    assert_eq!((nothing.reasons(), nothing.summary.dropped_started), (vec![DropReason::NoAmount], 1));
     assert_eq!(log(&[ended("7.pbs1", "exec_host=n1/0*8")]).only_job().agents.only().map(String::as_str), Some("n1"));
 }
 
@@ -102,7 +111,7 @@ fn starts_and_ends_are_one_job_and_what_is_open_runs() {
     // Torque writes a rerun without its facts, PBS with them.
     for rerun in [
         "02/02/2026 03:00:00;R;7.pbs1;",
-        &ended("7.pbs1", "").replace(";E;", ";R;").replace("end=1770004200", "end=1770001200"),
+        &ended("7.pbs1", "exec_host=n1/0").replace(";E;", ";R;").replace("end=1770004200", "end=1770001200"),
     ] {
         let runs = log(&[started("7.pbs1", 1_770_000_600), rerun.to_owned(), started("7.pbs1", 1_770_002_000)]);
         let ends: Vec<_> = runs.jobs.iter().map(|job| job.terminated_at).collect();
@@ -138,7 +147,8 @@ fn arrays_are_their_tasks() {
 
 #[test]
 fn ends_follow_from_walltime_and_bad_records_have_reasons() {
-    let without_end = |facts: &str| log(&[ended("7.pbs1", facts).replace(" end=1770004200", "")]);
+    let without_end =
+        |facts: &str| log(&[ended("7.pbs1", &format!("exec_host=n1/0 {facts}")).replace(" end=1770004200", "")]);
     let job = without_end("resources_used.walltime=01:00:00").only_job();
     assert_eq!(job.terminated_at, Some(at(END)));
     assert_eq!(without_end("").reasons(), [DropReason::EndMissing]);
@@ -162,7 +172,7 @@ fn ends_follow_from_walltime_and_bad_records_have_reasons() {
         assert_eq!(log(std::slice::from_ref(&record)).reasons(), [reason], "{record}");
     }
     // The name of a job may be in any encoding.
-    let mut bytes = ended("7.pbs1", "jobname=caf").into_bytes();
+    let mut bytes = ended("7.pbs1", "exec_host=n1/0 jobname=caf").into_bytes();
     bytes.insert(bytes.windows(3).position(|w| w == b"caf").unwrap() + 3, 0xe9);
     assert_eq!(read("pbs", bytes).summary.taken, 1);
 }

@@ -82,8 +82,6 @@ fn resources_become_slots() {
         ("cpu=4,gres/gpu=3,gres/gpu:a100=2,gres/gpu:t4=1", "cpu=4 cuda.device=3"),
         ("cpu=4,gres/gpu:a100=2,gres/gpu:t4=1", "cpu=4 cuda.device=3"),
         ("cpu=4,gres/shard=5,gres/nic:ib=1", "cpu=4 gres/nic:ib=1 gres/shard=5"),
-        ("billing=12,node=3,energy=999", ""),
-        ("", ""),
     ] {
         let job = dump(&[&hour("1", tres)]).only_job();
         assert_eq!(slots(&job), expected, "{tres}");
@@ -91,9 +89,19 @@ fn resources_become_slots() {
 }
 
 #[test]
-fn a_job_without_amounts_is_taken_and_counted_as_such() {
-    let outcome = dump(&[&hour("1", ""), &hour("2", "cpu=1")]);
-    assert_eq!((outcome.summary.taken, outcome.summary.unmeasured), (2, 1));
+fn a_job_that_ran_without_any_amount_is_dropped_and_named() {
+    for tres in ["", "billing=12,node=3,energy=999"] {
+        let outcome = dump(&[&hour("1", tres), &hour("2", "cpu=1")]);
+        assert_eq!((outcome.reasons(), outcome.summary.dropped_started), (vec![DropReason::NoAmount], 1), "{tres}");
+        let said = outcome.summary.to_string();
+        assert!(
+            said.contains("  1 dropped, first at line 2: no amount of any resource, though its job ran\n"),
+            "{said}"
+        );
+    }
+    // A job that ran for no time used nothing, and an amount of 0 is known.
+    let at_once = dump(&[&hour("1", "").replace("2026-02-01T09:00:00", "2026-02-01T08:00:00"), &hour("2", "cpu=0")]);
+    assert_eq!((at_once.summary.taken, at_once.summary.unmeasured), (2, 2), "{}", at_once.summary);
 }
 
 #[test]

@@ -127,10 +127,12 @@ fn states_and_times() {
     let by_elapsed = with(&json!({"/time/end": 0}));
     assert_eq!(document(&[by_elapsed]).only_job().terminated_at, Some(at("2026-02-02T03:50:00Z")));
     // The controller says when a running job must end.
-    let expected =
-        json!({"job_id": 15, "job_state": ["RUNNING"], "start_time": wrapped(START), "end_time": wrapped(END)});
+    let expected = json!({
+        "job_id": 15, "job_state": ["RUNNING"], "start_time": wrapped(START), "end_time": wrapped(END), "tres_alloc_str": "cpu=1",
+    });
     assert_eq!(document(&[expected]).only_job().terminated_at, None);
-    let cancelled = with(&json!({"/state/current": ["CANCELLED"], "/time/start": 0, "/tres/allocated": []}));
+    let cancelled =
+        with(&json!({"/state/current": ["CANCELLED"], "/time/start": 0, "/time/elapsed": 0, "/tres/allocated": []}));
     let cancelled = document(&[cancelled]).only_job();
     assert_eq!((cancelled.started_at, slots(&cancelled).as_str()), (None, ""));
     for (changes, reason) in [
@@ -138,7 +140,7 @@ fn states_and_times() {
         (json!({"/state/current": ["RUNNING"], "/time/start": 0}), DropReason::StartMissing),
         (json!({"/time/end": START - 1, "/time/elapsed": null}), DropReason::EndBeforeStart),
         (json!({"/time/end": "soon", "/time/elapsed": null}), DropReason::BadTime("end")),
-        (json!({"/time/start": i64::MAX}), DropReason::BadTime("start")),
+        (json!({"/time/start": i64::MAX, "/time/elapsed": null}), DropReason::BadTime("start")),
         (json!({"/tres/allocated": [{"type": "cpu", "count": -4}]}), DropReason::BadAmount("tres")),
         (json!({"/tres/allocated": [{"type": "", "id": 1001, "count": 4}]}), DropReason::BadResources("tres")),
         (json!({"/job_id": null}), DropReason::NoJobId),

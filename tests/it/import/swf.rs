@@ -41,8 +41,7 @@ fn unknown_is_minus_one() {
     assert_eq!(job.started_at, Some(at("1970-01-01T00:02:00Z")), "no header: submit is absolute");
     assert_eq!(slots(&read("swf", row(&[(5, "-1")])).only_job()), "cpu=8");
     let outcome = read("swf", row(&[(5, "-1"), (8, "-1"), (10, "64")]));
-    assert_eq!(outcome.summary.unmeasured, 1);
-    assert_eq!(slots(&outcome.only_job()), "");
+    assert_eq!((outcome.reasons(), outcome.summary.dropped_started), (vec![DropReason::NoAmount], 1));
 }
 
 #[test]

@@ -25,6 +25,7 @@ use chrono_tz::Tz;
 use super::charge_class::ChargeClassField;
 use super::format::ImportFormat;
 use super::job::ImportedJob;
+use super::missing_amounts::MissingAmounts;
 use super::parser::{LineParser, ParsedLine};
 use super::reason::DropReason;
 use super::skipped::SkippedFields;
@@ -39,6 +40,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     zoned: true,
     table: false,
     names_resources: false,
+    missing_amounts: MissingAmounts::Dropped,
     charge_classes: &[ChargeClassField::Queue],
     parser: |options| Box::new(PbsParser::new(options)),
     json: None,

@@ -53,9 +53,11 @@ impl<'a> ResourceReader<'_, 'a> {
         };
         self.attribute("exec_vnode", |vnodes| of_vnodes(vnodes, "ncpus"))
             .or_else(|| self.attribute("exec_host", hosts))
+            .or_else(|| self.attribute("resources_assigned.ncpus", |text| count(text).map(Some)))
             .or_else(|| self.attribute("Resource_List.ncpus", |text| count(text).map(Some)))
             .or_else(|| self.attribute("Resource_List.procs", |text| count(text).map(Some)))
             .or_else(|| self.attribute("Resource_List.nodes", |nodes| of_nodes(nodes, "ppn", 1).map(Some)))
+            .or_else(|| self.attribute("Resource_List.neednodes", |nodes| of_nodes(nodes, "ppn", 1).map(Some)))
             .or_else(|| self.attribute("Resource_List.select", |chunks| of_nodes(chunks, "ncpus", 1).map(Some)))
     }
 
@@ -87,6 +89,7 @@ impl<'a> ResourceReader<'_, 'a> {
             total.map(Some).ok_or(DropReason::BadAmount("pmem"))
         };
         self.attribute("Resource_List.mem", |text| size(text).map(Some))
+            .or_else(|| self.attribute("resources_assigned.mem", |text| size(text).map(Some)))
             .or_else(|| self.attribute("Resource_List.pmem", of_each))
             .or_else(|| self.attribute("resources_used.mem", |text| size(text).map(Some)))
     }

@@ -23,6 +23,7 @@ use self::tres::HeldSlots;
 use super::charge_class::ChargeClassField;
 use super::format::ImportFormat;
 use super::job::{ImportedJob, key_of_run};
+use super::missing_amounts::MissingAmounts;
 use super::node_range;
 use super::reason::DropReason;
 use super::skipped::SkippedFields;
@@ -36,6 +37,7 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
     zoned: true,
     table: true,
     names_resources: true,
+    missing_amounts: MissingAmounts::Dropped,
     charge_classes: &[ChargeClassField::Qos, ChargeClassField::Partition],
     parser: |options| Box::new(text::SacctParser::new(options)),
     json: Some(json::rows),

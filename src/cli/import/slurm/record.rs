@@ -8,7 +8,7 @@ use super::slot_choices::SlotChoices;
 use super::tres::{self, HeldSlots, JobResources};
 use super::{AccountedJob, JobTimes, StateStage, priority};
 use crate::cli::import::job::ImportedJob;
-use crate::cli::import::loose_json::{LooseList, LooseObject, LooseValue};
+use crate::cli::import::loose_json::{LooseList, LooseListOrText, LooseObject, LooseValue};
 use crate::cli::import::no_name::given_name;
 use crate::cli::import::reason::DropReason;
 use crate::cli::import::skipped::SkippedFields;
@@ -89,7 +89,8 @@ struct ParentJob {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct TresField {
-    allocated: LooseList<LooseObject<TresEntry>>,
+    /// A list of resources, or the text of `AllocTRES`.
+    allocated: LooseListOrText<LooseObject<TresEntry>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -166,9 +167,9 @@ impl SlurmRecord {
     }
 
     fn held(&self, choices: &SlotChoices, started: bool, skipped: &mut SkippedFields) -> HeldSlots {
-        let list = self.tres_alloc_str.text();
+        let LooseListOrText { list: entries, text } = &self.tres.0.allocated;
+        let list = if text.is_empty() { self.tres_alloc_str.text() } else { text.clone() };
         let mut held = JobResources::new(choices);
-        let LooseList(entries) = &self.tres.0.allocated;
         let mut names = BTreeMap::new();
         for LooseObject(entry) in entries {
             entry.add_to(&mut names, skipped);
