@@ -201,6 +201,11 @@ impl ImportedJob {
     }
 }
 
+/// The start of a run that took `run_micros` until `end`; `None` before the year 1970.
+pub(super) fn start_of_run(end: Timestamp, run_micros: i64) -> Option<Timestamp> {
+    end.micros().checked_sub(run_micros).filter(|micros| *micros >= 0).map(Timestamp::from_micros)
+}
+
 /// The key of the run of a job that began at `start`.
 pub fn key_of_run(job: &str, start: Timestamp) -> String {
     format!("{job}@{}", start.micros() / MICROS_PER_SECOND)

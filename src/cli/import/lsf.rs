@@ -17,7 +17,7 @@ use super::ImportError;
 use super::amounts::{self, CPU, GPU, MEM};
 use super::charge_class::ChargeClassField;
 use super::format::ImportFormat;
-use super::job::{ImportedJob, key_of_run};
+use super::job::{ImportedJob, key_of_run, start_of_run};
 use super::missing_amounts::MissingAmounts;
 use super::parser::{LineParser, ParsedLine};
 use super::reason::DropReason;
@@ -43,6 +43,9 @@ pub(super) const FORMAT: ImportFormat = ImportFormat {
 const RUSAGE_FIELDS: usize = 19;
 /// The number of fields of the usage on one host.
 const HOST_RUSAGE: usize = 5;
+
+/// The status of a job that ended with the exit code 0.
+const STATUS_DONE: &str = "64";
 
 /// The names of GPUs among the resources of a requirement, the newest first.
 const GPU_NAMES: [&str; 5] = ["ngpus_physical", "ngpus_excl_p", "ngpus_excl_t", "ngpus_shared", "ngpus"];
@@ -167,6 +170,8 @@ struct FinishRecord {
     queue: String,
     requirement: String,
     hosts: JobHosts,
+    /// True if the job ended with the exit code 0, so that it had started.
+    is_done: bool,
     project: String,
     index: i64,
     most_memory: Result<i64, String>,
@@ -193,7 +198,8 @@ impl FinishRecord {
         fields.skip_fields(8)?; // dependency to job file
         fields.skip_list(1, "asked hosts")?;
         let hosts = fields.hosts("execution hosts")?;
-        fields.skip_fields(4 + RUSAGE_FIELDS + 1)?; // status, host factor, job name, command, rusage, mail user
+        let is_done = fields.text()? == STATUS_DONE;
+        fields.skip_fields(3 + RUSAGE_FIELDS + 1)?; // host factor, job name, command, rusage, mail user
         let project = fields.text()?;
         fields.skip_fields(4)?; // exit status, most processors, login shell, time event
         let (index, most_memory) = (fields.number("array index")?, fields.number_or_text()?);
@@ -207,6 +213,7 @@ impl FinishRecord {
             queue,
             requirement,
             hosts,
+            is_done,
             project,
             index,
             most_memory,
@@ -216,10 +223,14 @@ impl FinishRecord {
 
     fn job(self) -> Result<ImportedJob, DropReason> {
         let id = if self.index > 0 { format!("{}[{}]", self.job_id, self.index) } else { self.job_id.to_string() };
-        let started_at = parse_instant(self.start_time, "start time")?;
         let ended_at = parse_instant(self.event_time, "event time")?.ok_or(DropReason::EndMissing)?;
         let run_micros = Some(self.rest.run_time).filter(|seconds| *seconds > 0);
         let run_micros = run_micros.map(|seconds| seconds.saturating_mul(MICROS_PER_SECOND));
+        let by_run = run_micros.and_then(|run| start_of_run(ended_at, run));
+        let started_at = parse_instant(self.start_time, "start time")?.or(by_run);
+        if started_at.is_none() && self.is_done {
+            return Err(DropReason::StartMissing);
+        }
         let mut skipped = SkippedFields::default();
         let submitted = match &self.submit_time {
             Ok(seconds) => parse_instant(*seconds, "submit time"),

@@ -13,6 +13,7 @@ pub mod charge_class;
 pub mod command;
 mod csv_lines;
 pub mod domain_map;
+mod durations;
 pub mod earlier_rows;
 mod feed;
 pub mod format;

@@ -241,9 +241,9 @@ impl FileSummary {
     fn write_fields(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unit = self.unit.as_str();
         for (name, tally) in self.skipped.iter() {
-            let SkippedTally { rows, first_line, example } = tally;
-            let rows = with_noun(*rows, "row", "rows");
-            writeln!(f, "  field {name} left out of {rows}, first at {unit} {first_line}: {example:?} cannot be read")?;
+            let SkippedTally { rows, first_line, example, cause } = tally;
+            let (rows, why) = (with_noun(*rows, "row", "rows"), cause.sentence());
+            writeln!(f, "  field {name} left out of {rows}, first at {unit} {first_line}: {example:?} {why}")?;
         }
         for (what, ownerless) in [("user", &self.without_user), ("project", &self.without_project)] {
             if ownerless.rows > 0 {
@@ -264,8 +264,10 @@ impl FileSummary {
     /// Adds the same for programs, as keys of a report.
     pub fn add_fields_to(&self, report: &mut Value) {
         let skipped = self.skipped.iter().map(|(name, tally)| {
-            let SkippedTally { rows, first_line, example } = tally;
-            json!({"field": name, "rows": rows, "first_line": first_line, "example": example})
+            let SkippedTally { rows, first_line, example, cause } = tally;
+            json!({
+                "field": name, "rows": rows, "first_line": first_line, "example": example, "cause": cause.sentence(),
+            })
         });
         report["skipped_fields"] = skipped.collect();
         report["rows_without_user"] = self.without_user.rows.into();

@@ -20,7 +20,7 @@ pub enum DropReason {
     NegativeWait,
     #[error("finished without an end time")]
     EndMissing,
-    #[error("running without a start time")]
+    #[error("no start time, though its job ran")]
     StartMissing,
     #[error("ends before it starts")]
     EndBeforeStart,

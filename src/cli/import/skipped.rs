@@ -23,6 +23,26 @@ struct SkippedField {
     value: String,
     /// The reason why an amount could not be read; `None` for a field without an amount.
     amount_fault: Option<DropReason>,
+    cause: SkipCause,
+}
+
+/// The reason why a field is left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SkipCause {
+    #[default]
+    Unreadable,
+    /// The field is an end that lies before the start.
+    BeforeStart,
+}
+
+impl SkipCause {
+    /// The predicate of a sentence about the value.
+    pub(super) fn sentence(self) -> &'static str {
+        match self {
+            Self::Unreadable => "cannot be read",
+            Self::BeforeStart => "lies before the start",
+        }
+    }
 }
 
 /// The fields of one row that are left out.
@@ -32,17 +52,22 @@ pub struct SkippedFields(Vec<SkippedField>);
 impl SkippedFields {
     /// Notes a field with its value.
     pub(super) fn add(&mut self, name: impl Into<Cow<'static, str>>, value: &str) {
-        self.push(name.into(), value, None);
+        self.push(name.into(), value, None, SkipCause::Unreadable);
+    }
+
+    /// Notes an end that lies before the start.
+    pub(super) fn add_end_before_start(&mut self, name: &'static str, value: &str) {
+        self.push(name.into(), value, None, SkipCause::BeforeStart);
     }
 
     /// Notes a field that contains an amount.
     pub(super) fn add_amount(&mut self, name: impl Into<Cow<'static, str>>, value: &str, fault: DropReason) {
-        self.push(name.into(), value, Some(fault));
+        self.push(name.into(), value, Some(fault), SkipCause::Unreadable);
     }
 
-    fn push(&mut self, name: Cow<'static, str>, value: &str, amount_fault: Option<DropReason>) {
+    fn push(&mut self, name: Cow<'static, str>, value: &str, amount_fault: Option<DropReason>, cause: SkipCause) {
         if self.0.len() < MAX_FIELDS_OF_ROW && !self.0.iter().any(|field| field.name == name) {
-            self.0.push(SkippedField { name, value: example(value), amount_fault });
+            self.0.push(SkippedField { name, value: example(value), amount_fault, cause });
         }
     }
 
@@ -101,6 +126,8 @@ pub struct SkippedTally {
     pub first_line: u64,
     /// The beginning of the field's value in the first row.
     pub example: String,
+    /// The reason why the field of the first row is left out.
+    pub cause: SkipCause,
 }
 
 /// The fields that were left out of the rows of a file, by name.
@@ -109,13 +136,14 @@ pub struct SkippedTallies(BTreeMap<Cow<'static, str>, SkippedTally>);
 
 impl SkippedTallies {
     pub(super) fn add(&mut self, fields: &SkippedFields, line: u64) {
-        for SkippedField { name, value, .. } in &fields.0 {
+        for SkippedField { name, value, cause, .. } in &fields.0 {
             let is_known = self.0.contains_key(name) || self.0.len() < MAX_FIELDS_OF_SUMMARY;
             let name = if is_known { name.clone() } else { OTHER_FIELDS.into() };
             let tally = self.0.entry(name).or_insert_with(|| SkippedTally {
                 rows: 0,
                 first_line: line,
                 example: value.clone(),
+                cause: *cause,
             });
             tally.rows += 1;
         }

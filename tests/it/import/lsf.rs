@@ -64,10 +64,17 @@ fn tasks_of_an_array_and_jobs_that_never_ran() {
     let row = record(r#"1 "hostA""#, "0", "");
     let task = one(row.replace(r#""/bin/sh" "" 0 0"#, r#""/bin/sh" "" 7 0"#)).only_job();
     assert_eq!((task.session_key.as_str(), task.job_key.split('@').next()), ("4711", Some("4711[7]")));
+    let cancelled = row.replace(" 64 12.0 ", " 32 12.0 ");
+    let never = one(cancelled.replace(" 1770000600 ", " 0 ").replace(r#"0 1 "hostA""#, "0 0")).only_job();
+    assert_eq!((never.started_at, never.terminated_at, slots(&never).as_str()), (None, Some(at(END)), ""));
+    // The run time gives the start, and a job that is done has started.
+    let tail = r#"0 256 -1 0 "rusage" 0 3000"#;
+    let ran = one(record(r#"1 "hostA""#, "0", tail).replace(" 1770000600 ", " 0 ")).only_job();
+    assert_eq!((ran.started_at, ran.terminated_at), (Some(at("2026-02-02T03:00:00Z")), Some(at(END))));
+    let done = one(row.replace(" 1770000600 ", " 0 "));
+    assert_eq!((done.reasons(), done.summary.dropped_started), (vec![DropReason::StartMissing], 1));
     let without_hosts = one(row.replace(r#"0 1 "hostA""#, "0 0"));
     assert_eq!((without_hosts.reasons(), without_hosts.summary.dropped_started), (vec![DropReason::NoAmount], 1));
-    let never = one(row.replace(" 1770000600 ", " 0 ").replace(r#"0 1 "hostA""#, "0 0")).only_job();
-    assert_eq!((never.started_at, never.terminated_at, slots(&never).as_str()), (None, Some(at(END)), ""));
 }
 
 #[test]

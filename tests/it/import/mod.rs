@@ -12,6 +12,7 @@ mod hostile;
 mod jobs;
 mod loading;
 mod lsf;
+mod missing_times;
 mod never_ran;
 mod odd_files;
 mod optional_fields;

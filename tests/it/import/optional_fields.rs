@@ -231,7 +231,10 @@ fn what_is_needed_is_needed() {
     // A job that never started used nothing.
     let never = read(
         "sacct",
-        format!("{NAMES}\n{}\n", ROW.replace("|ann|", "|a\u{7}n|").replace("2026-11-20T10:00:00", "None")),
+        format!(
+            "{NAMES}\n{}\n",
+            ROW.replace("|ann|", "|a\u{7}n|").replace("COMPLETED", "CANCELLED").replace("2026-11-20T10:00:00", "None")
+        ),
     );
     assert_eq!((never.reasons(), never.summary.dropped_started), (vec![DropReason::BadName("user")], 0));
     let waiting =

@@ -31,6 +31,8 @@ fn the_shorter_of_the_run_time_and_the_time_between_counts() {
         ("Elapsed", "01:00:00", 1.0),
         ("Elapsed", "60:00.500", 1.0),
         ("Elapsed", "0-01:00:00", 1.0),
+        ("Elapsed", "0-01", 1.0),
+        ("Elapsed", "0-01:30", 1.5),
         ("ElapsedRaw|Elapsed", "3600|04:00:00", 1.0),
         ("ElapsedRaw|Elapsed", "|01:00:00", 1.0),
         ("ElapsedRaw|Suspended", "3600|03:00:00", 1.0),
@@ -74,13 +76,26 @@ fn an_end_that_cannot_be_one_is_not_needed_where_there_is_a_run_time() {
     for end in ["soon", "2026-11-20T09:00:00", "99999999999999"] {
         let outcome = read("sacct", format!("{header}\n1|ann|bio|COMPLETED|{START}|{end}|3600|cpu=4\n"));
         assert_eq!(skipped(&outcome), [("End", 1)], "{end}");
+        let why = if end.starts_with("2026") {
+            "\"2026-11-20T09:00:00Z\" lies before the start\n"
+        } else {
+            "cannot be read\n"
+        };
+        let said = outcome.summary.to_string();
+        assert!(said.contains("field End left out of 1 row, first at line 2: ") && said.contains(why), "{said}");
         assert_eq!(outcome.only_job().terminated_at, Some(at("2026-11-20T11:00:00Z")), "{end}");
     }
 }
 
 #[test]
 fn a_document_says_how_long_a_job_ran() {
-    for (elapsed, suspended) in [(json!(3600), json!(0)), (json!("3600"), json!(null)), (json!(3600), json!(10_800))] {
+    for (elapsed, suspended) in [
+        (json!(3600), json!(0)),
+        (json!("3600"), json!(null)),
+        (json!("01:00:00"), json!("00:00:00")),
+        (json!("0-01:00:00"), json!(0)),
+        (json!(3600), json!(10_800)),
+    ] {
         let job = json!({
             "job_id": 1, "user": "ann", "account": "bio", "cluster": "c1", "state": {"current": ["COMPLETED"]},
             "time": {"start": 1_795_168_800, "end": 1_795_183_200, "elapsed": elapsed, "suspended": suspended},
@@ -108,6 +123,18 @@ fn pbs_says_how_long_a_job_ran() {
     ] {
         assert!((hours(&record(facts).only_job()) - 1.0).abs() < 1e-9, "{facts}");
     }
+    let before = record("end=1795100000 resources_used.walltime=01:00:00").summary.to_string();
+    assert!(
+        before.contains("field end left out of 1 row, first at line 1: \"1795100000\" lies before the start"),
+        "{before}"
+    );
+    for (walltime, expected) in [("1:00:00.50", 1.0), ("0:02:00:00", 2.0), ("1:02:00:00", 26.0), ("1-02:00:00", 26.0)] {
+        let outcome = record(&format!("end=1795283200 resources_used.walltime={walltime}"));
+        assert_eq!(skipped(&outcome), [], "{walltime}");
+        assert!((hours(&outcome.only_job()) - expected).abs() < 1e-9, "{walltime}");
+    }
+    let unreadable = record("end=1795183200 resources_used.walltime=1:1:02:00:00");
+    assert_eq!(skipped(&unreadable), [("resources_used.walltime", 1)]);
     let unreadable = record("end=1795183200 resources_used.walltime=long");
     assert_eq!(skipped(&unreadable), [("resources_used.walltime", 1)]);
     assert!((hours(&unreadable.only_job()) - 4.0).abs() < 1e-9);

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cli::import::job::{ImportedJob, key_of_run};
+use crate::cli::import::durations::whole_seconds;
+use crate::cli::import::job::{ImportedJob, key_of_run, start_of_run};
 use crate::cli::import::no_name::given_name;
 use crate::cli::import::reason::DropReason;
 use crate::cli::import::skipped::SkippedFields;
@@ -59,7 +60,8 @@ impl<'a> KeyValues<'a> {
     ) -> Result<ImportedJob, DropReason> {
         let bad = self.0.iter().filter(|(_, value)| value.contains(NOT_UTF8));
         bad.for_each(|(key, value)| skipped.add((*key).to_owned(), value));
-        let started_at = self.started().map(|text| seconds(text, "start")).transpose()?;
+        let run_micros = self.run_micros(&mut skipped);
+        let started_at = self.start(end, run_micros, &mut skipped)?;
         let (sequence, server) = id.split_once('.').unwrap_or((id, ""));
         let queue = self.get("queue").unwrap_or_default();
         let name = |key| self.get(key).map(given_name).filter(|name| !name.is_empty());
@@ -86,7 +88,7 @@ impl<'a> KeyValues<'a> {
             submitted_at,
             started_at,
             terminated_at: end,
-            run_micros: self.run_micros(&mut skipped),
+            run_micros,
             slots,
             agents: KernelAgents::of_one(self.single_node()),
             queue: Some(queue.to_owned()),
@@ -94,6 +96,26 @@ impl<'a> KeyValues<'a> {
             skipped,
             ..ImportedJob::default()
         })
+    }
+
+    /// The start. If it is missing or cannot be read, it follows from the end and the runtime of a job that ran.
+    fn start(
+        &self,
+        end: Option<Timestamp>,
+        run_micros: Option<i64>,
+        skipped: &mut SkippedFields,
+    ) -> Result<Option<Timestamp>, DropReason> {
+        let by_run = end.zip(run_micros.filter(|run| *run > 0)).and_then(|(end, run)| start_of_run(end, run));
+        let has_run_time = self.get(WALLTIME).is_some() && run_micros != Some(0);
+        let Some(text) = self.started() else {
+            return if has_run_time { by_run.map(Some).ok_or(DropReason::StartMissing) } else { Ok(None) };
+        };
+        let start = seconds(text, "start");
+        if start.is_err() && by_run.is_some() {
+            skipped.add("start", text);
+            return Ok(by_run);
+        }
+        start.map(Some)
     }
 
     /// The runtime of the job, in microseconds.
@@ -114,7 +136,7 @@ impl<'a> KeyValues<'a> {
         };
         match (seconds(text, "end"), by_run) {
             (Ok(end), Some(by_run)) if start.is_some_and(|start| end < start) => {
-                skipped.add("end", text);
+                skipped.add_end_before_start("end", text);
                 Ok(by_run)
             }
             (Err(_), Some(by_run)) => {
@@ -138,9 +160,7 @@ fn seconds(text: &str, field: &'static str) -> Result<Timestamp, DropReason> {
     time.filter(|time| *time != Timestamp::MAX).ok_or(DropReason::BadTime(field))
 }
 
-/// A duration as `HH:MM:SS` or seconds.
 fn duration(text: &str) -> Result<i64, DropReason> {
-    let mut parts = text.split(':').map(|part| part.parse::<u32>().map(i64::from));
-    let total = parts.try_fold(0_i64, |sum, part| part.ok().and_then(|part| sum.checked_mul(60)?.checked_add(part)));
-    total.ok_or(DropReason::BadNumber(WALLTIME))
+    let seconds = whole_seconds(text).and_then(|seconds| i64::try_from(seconds).ok());
+    seconds.ok_or(DropReason::BadNumber(WALLTIME))
 }

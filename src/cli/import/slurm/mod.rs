@@ -22,7 +22,8 @@ mod tres;
 use self::tres::HeldSlots;
 use super::charge_class::ChargeClassField;
 use super::format::ImportFormat;
-use super::job::{ImportedJob, key_of_run};
+use super::job::{ImportedJob, key_of_run, start_of_run};
+use super::job_state::implies_start;
 use super::missing_amounts::MissingAmounts;
 use super::node_range;
 use super::reason::DropReason;
@@ -97,6 +98,21 @@ struct JobTimes {
     suspended: u64,
 }
 
+impl JobTimes {
+    /// The times of a job with its start. A row without one has it from the end and the run time; an error if the job ran,
+    /// or has a state that only a job has that ran, and nothing gives its start.
+    fn with_start(mut self, stage: StateStage, state: &str) -> Result<Self, DropReason> {
+        let has_run_time = self.elapsed.map_or(self.elapsed_fault.is_some(), |seconds| seconds > 0);
+        if self.started_at.is_some() || stage != StateStage::Ended || !(has_run_time || implies_start(state)) {
+            return Ok(self);
+        }
+        let run = self.elapsed.map(|seconds| to_micros(seconds.saturating_add(self.suspended)));
+        let start = self.ended_at.zip(run).and_then(|(end, run)| start_of_run(end, run));
+        self.started_at = Some(start.ok_or(self.elapsed_fault.unwrap_or(DropReason::StartMissing))?);
+        Ok(self)
+    }
+}
+
 impl AccountedJob<'_> {
     fn job(mut self) -> Result<ImportedJob, DropReason> {
         let terminated_at = self.end()?;
@@ -149,7 +165,7 @@ impl AccountedJob<'_> {
         if self.times.elapsed.is_some()
             && let Some((_, end)) = self.times.started_at.zip(self.times.ended_at).filter(|(start, end)| end < start)
         {
-            self.skipped.add("End", &end.to_string());
+            self.skipped.add_end_before_start("End", &end.to_string());
             self.times.ended_at = None;
         }
         let ran = || {

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::slot_choices::SlotChoices;
 use super::tres::{self, HeldSlots, JobResources};
 use super::{AccountedJob, JobTimes, StateStage, priority};
+use crate::cli::import::durations::whole_seconds;
 use crate::cli::import::job::ImportedJob;
 use crate::cli::import::loose_json::{LooseList, LooseListOrText, LooseObject, LooseValue};
 use crate::cli::import::no_name::given_name;
@@ -115,12 +116,13 @@ impl SlurmRecord {
         let session = [&self.array.0.job_id, &self.array_job_id, &self.het.0.job_id, &self.het_job_id];
         let session = session.into_iter().find_map(|id| id.number().filter(|id| !matches!(*id, 0 | NO_JOB..)));
         let LooseObject(association) = &self.association;
-        let stage = StateStage::of(&first(&[&self.state.0.current, &self.job_state]));
+        let state = first(&[&self.state.0.current, &self.job_state]);
+        let stage = StateStage::of(&state);
         if stage == StateStage::Waits {
             return Err(DropReason::NotStarted);
         }
         let mut skipped = SkippedFields::default();
-        let times = self.times(stage, &mut skipped)?;
+        let times = self.times(stage, &mut skipped)?.with_start(stage, &state)?;
         AccountedJob {
             session: &session.map_or_else(|| job_id.clone(), |id| id.to_string()),
             job_id: &job_id,
@@ -144,20 +146,29 @@ impl SlurmRecord {
     fn times(&self, stage: StateStage, skipped: &mut SkippedFields) -> Result<JobTimes, DropReason> {
         let LooseObject(times) = &self.time;
         let is_expected = stage == StateStage::Runs && times.end.number().is_none();
-        let elapsed = times.elapsed.number_or_skip("elapsed", skipped);
+        let elapsed = seconds(&times.elapsed, "elapsed");
+        let elapsed_fault = elapsed.err();
+        let elapsed = skipped.read("elapsed", &times.elapsed.text(), elapsed);
+        let suspended = seconds(&times.suspended, "suspended");
         let submitted = parse_instant(&times.submission, &self.submit_time, "submission");
         let ended = if is_expected { Ok(None) } else { parse_instant(&times.end, &self.end_time, "end") };
         let is_end_needed = elapsed.is_none() && stage == StateStage::Ended;
+        // The end and the runtime give the start.
+        let is_start_needed = elapsed.is_none() || stage != StateStage::Ended || !matches!(ended, Ok(Some(_)));
+        let started = parse_instant(&times.start, &self.start_time, "start");
         Ok(JobTimes {
             submitted_at: skipped.read("submission", &first(&[&times.submission, &self.submit_time]), submitted),
-            started_at: parse_instant(&times.start, &self.start_time, "start")?,
+            started_at: match started {
+                Err(fault) if is_start_needed => return Err(fault),
+                started => skipped.read("start", &first(&[&times.start, &self.start_time]), started),
+            },
             ended_at: match ended {
                 Err(fault) if is_end_needed => return Err(fault),
                 ended => skipped.read("end", &first(&[&times.end, &self.end_time]), ended),
             },
             elapsed,
-            elapsed_fault: None,
-            suspended: times.suspended.number_or_skip("suspended", skipped).unwrap_or(0),
+            elapsed_fault,
+            suspended: skipped.read("suspended", &times.suspended.text(), suspended).unwrap_or(0),
         })
     }
 
@@ -225,6 +236,16 @@ fn first(fields: &[&LooseValue]) -> String {
 fn first_name(fields: &[&LooseValue]) -> String {
     let names = fields.iter().map(|field| field.text());
     names.map(|text| given_name(&text).to_owned()).find(|name| !name.is_empty()).unwrap_or_default()
+}
+
+/// A duration: a number of seconds, or a text such as `01:00:00`.
+fn seconds(value: &LooseValue, field: &'static str) -> Result<Option<u64>, DropReason> {
+    match value {
+        LooseValue::Text(text) if !text.trim().is_empty() => {
+            whole_seconds(text.trim()).map(Some).ok_or(DropReason::BadNumber(field))
+        }
+        value => Ok(value.number()),
+    }
 }
 
 /// Seconds since 1970; `None` for 0 and some words.

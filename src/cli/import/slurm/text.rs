@@ -13,6 +13,7 @@ use chrono_tz::Tz;
 use super::slot_choices::SlotChoices;
 use super::tres::{self, HeldSlots, JobResources};
 use super::{AccountedJob, JobTimes, StateStage, priority, to_micros};
+use crate::cli::import::durations::whole_seconds;
 use crate::cli::import::job::ImportedJob;
 use crate::cli::import::no_name::given_name;
 use crate::cli::import::parser::{LineParser, ParsedLine, TableHeader};
@@ -198,6 +199,7 @@ impl SacctColumns {
         let mut skipped = SkippedFields::default();
         self.note_not_utf8(&fields, &mut skipped);
         let (times, times_read) = self.times(&fields, stage, &mut skipped)?;
+        let times = times.with_start(stage, fields.0[self.state])?;
         let facts = AccountedJob {
             job_id: if raw_id.is_empty() { shown_id } else { raw_id },
             session: (if shown_id.is_empty() { raw_id } else { shown_id }).split(['_', '+']).next().unwrap_or_default(),
@@ -245,8 +247,11 @@ impl SacctColumns {
         let suspended = skipped.read("Suspended", fields.at(self.suspended), suspended).unwrap_or(0);
         let submitted = parse_instants(&mut clock, fields.at(self.submit), "Submit");
         let submitted_at = skipped.read("Submit", fields.at(self.submit), submitted).map(|time| clock.first(time));
-        let start = parse_instants(&mut clock, fields.0[self.start], "Start")?;
+        let start = parse_instants(&mut clock, fields.0[self.start], "Start");
         let end = parse_instants(&mut clock, fields.at(self.end), "End");
+        // The end and the runtime give the start.
+        let is_start_needed = elapsed.is_none() || stage != StateStage::Ended || !matches!(end, Ok(Some(_)));
+        let start = if is_start_needed { start? } else { skipped.read("Start", fields.0[self.start], start) };
         // A running job has no end yet, and a runtime gives one.
         let is_end_needed = elapsed.is_none() && stage == StateStage::Ended;
         let end = if is_end_needed { end? } else { skipped.read("End", fields.at(self.end), end) };
@@ -318,18 +323,10 @@ fn parse_limit(text: &str) -> Result<Option<u32>, DropReason> {
     Ok(seconds.and_then(|seconds| u32::try_from(seconds).ok()).filter(|seconds| *seconds > 0))
 }
 
-/// A duration in seconds, or as `[days-]hours:minutes:seconds` with or without a fraction.
+/// A duration in seconds; `None` for words that mean none.
 fn duration(text: &str, field: &'static str) -> Result<Option<u64>, DropReason> {
     if matches!(text, "" | "INVALID" | "Unknown") {
         return Ok(None);
     }
-    let (days, clock) = text.split_once('-').map_or((Some(0), text), |(days, clock)| (days.parse().ok(), clock));
-    let whole = clock.split_once('.').map_or(clock, |(whole, _)| whole);
-    let seconds = whole.split(':').try_fold(0_u64, |sum, part| {
-        let part: u64 = part.parse().ok()?;
-        sum.checked_mul(60)?.checked_add(part)
-    });
-    let total =
-        days.zip(seconds).and_then(|(days, seconds): (u64, u64)| days.checked_mul(86_400)?.checked_add(seconds));
-    total.map(Some).ok_or(DropReason::BadNumber(field))
+    whole_seconds(text).map(Some).ok_or(DropReason::BadNumber(field))
 }
