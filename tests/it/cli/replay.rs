@@ -308,15 +308,13 @@ fn what_cannot_be_replayed_is_refused_in_one_sentence() {
             "--capacity names a slot twice",
         ),
         ("jobs.csv", &["--capacity", "cpu=4", "--policy", "fifo.yaml"], "no job of the trace fits into the cluster"),
-        (
-            "jobs.csv",
-            &["--capacity", "mem=64GiB", "--policy", "fifo.yaml"],
-            "the amount is not a decimal number; amounts are like 4, 0.5, 500m, 2k or 64Gi",
-        ),
     ] {
         let line = refused(trace, rest);
         assert!(line.contains(said), "{trace}: {line}");
     }
+    let wrong = replay(folder.path(), &["jobs.csv", "--capacity", "mem=64GiB", "--policy", "fifo.yaml"]);
+    let said = "the amount is not a decimal number; amounts are like 4, 0.5, 500m, 2k or 64Gi";
+    assert!(wrong.code == Some(2) && wrong.stderr.contains(said), "{wrong:?}");
     // Arguments that the command line itself refuses.
     for rest in [
         &["--scheduler", "slurm"][..],
