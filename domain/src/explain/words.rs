@@ -29,6 +29,10 @@ pub struct SummaryInput<'a> {
     pub equals: u32,
     pub recount: &'a OwnerContributions,
     pub resource_weights: &'a SlotAmounts,
+    /// True if usage from before the look-back is known.
+    pub has_older_usage: bool,
+    /// True if kernels use something that no run has recorded yet.
+    pub has_unrecorded_usage: bool,
     /// The first day with a better place, if nothing runs until then.
     pub better: Option<&'a DatedPosition>,
     pub today: Day,
@@ -40,11 +44,28 @@ impl SummaryInput<'_> {
     pub fn describe(&self) -> String {
         let Some(place) = self.place else { return NOT_RANKED.to_owned() };
         let mut sentences = vec![format!("{}.", place_text(place, self.count, self.equals))];
-        sentences.push(self.largest().unwrap_or_else(|| "Nothing that was used counts any more.".to_owned()));
+        sentences.push(self.largest().unwrap_or_else(|| self.reason_for_nothing().to_owned()));
         sentences.extend(
             self.better.map(|then| format!("If nothing is run, {} on {}.", ordinal(then.place), self.day(then.day))),
         );
         sentences.join(" ")
+    }
+
+    /// The sentence about an owner of whose usage nothing counts.
+    fn reason_for_nothing(&self) -> &'static str {
+        let buckets = self.recount.buckets.iter().map(|(bucket, _)| bucket);
+        let used: Vec<&Bucket> =
+            buckets.filter(|bucket| bucket.usage.iter().any(|(_, used)| !used.is_zero())).collect();
+        let has_capacity = |bucket: &&Bucket| bucket.capacity.iter().any(|(_, amount)| !amount.is_zero());
+        match (used.is_empty(), self.has_unrecorded_usage, self.has_older_usage) {
+            (true, true, _) => "Nothing of what is used now is recorded yet.",
+            (true, false, true) => "Nothing that was used counts any more.",
+            (true, false, false) => "Nothing has been used yet.",
+            (false, ..) if used.iter().any(has_capacity) => {
+                "Nothing of what was used counts, because none of its slots has a capacity and a weight."
+            }
+            (false, ..) => "Nothing of what was used counts, because the group has no capacity.",
+        }
     }
 
     /// The sentence about the bucket with the largest contribution.

@@ -6,10 +6,13 @@ use super::ExplainInput;
 use super::answer::EntityRef;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
+use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::ranking::PlacedRow;
 use crate::domain::tier::Tier;
+use crate::domain::weight::EffectiveWeight;
 use crate::engine::group::snapshots::rows::{DomainShare, ProjectShare, UserShare};
 use crate::engine::people::lookup;
+use crate::service::sequence::waiting::PendingEntry;
 use crate::service::shares::UserPlace;
 use crate::service::{Error, Fault, Result, Service, VisibleGroup};
 
@@ -172,19 +175,26 @@ fn other_owner(name: &str) -> Error {
     Error::about(format!("/{name}"), "contradiction", "does not own the workload")
 }
 
-/// Rewrites the error for the owner of a workload in a sequence. A sequence may contain owners that the server does not
-/// know, because their first job may still be pending.
-pub(super) fn owner_of_sequence(error: Error) -> Error {
-    match error {
-        Error::NotFound { code: code @ ("unknown_user" | "unknown_project"), detail } => {
-            let detail = format!(
-                "{detail}: the sequence ranked the workload as that of an owner with the default weight who has used nothing, \
-                 and there is a share to explain once a kernel or a weight names the owner"
-            );
-            Error::NotFound { code, detail }
-        }
-        error => error,
-    }
+/// The row of an owner that only a sequence names, because no kernel or weight has named it yet. It has used nothing.
+fn row_from_sequence(service: &Service, group: &VisibleGroup, entry: &PendingEntry) -> PlacedRow<UserShare> {
+    let people = service.people();
+    let visible = service.visible_people(group.key_reach(), &people);
+    let Member { user, project } = entry.owner;
+    let known_user = people.user(user).filter(|_| visible.has_user(user));
+    let known_project = people.project(project).filter(|_| visible.has_project(project));
+    let domain_name = known_project.map_or_else(|| Arc::from(UNKNOWN_DOMAIN), |known| Arc::clone(&known.domain_name));
+    let (facts, rows) = (group.facts(), &group.facts().rows);
+    let default = facts.options.default_weight;
+    let domain_weight = rows.domain(&domain_name).map_or(default, |row| facts.weight(&row.share));
+    let project_weight = rows.project(project).map_or(default, |row| facts.weight(&row.share));
+    PlacedRow::outside(UserShare {
+        member: entry.owner,
+        user_name: known_user.and_then(|known| known.shown().cloned()).or_else(|| entry.user_name.clone()),
+        project_name: known_project.and_then(|known| known.shown().cloned()).or_else(|| entry.project_name.clone()),
+        domain_name,
+        share: facts.default_share(EffectiveWeight::product(domain_weight, project_weight, default)),
+        hidden: false,
+    })
 }
 
 fn unknown_name(code: &'static str, kind: &str, name: impl std::fmt::Display) -> Error {
@@ -192,11 +202,13 @@ fn unknown_name(code: &'static str, kind: &str, name: impl std::fmt::Display) ->
 }
 
 /// The row of the domain, project or user in `requested_row`. If the request also names a `domain`, the row must be in it.
+/// `waits` is the workload in the request.
 pub(super) async fn subject(
     service: &Service,
     group: &VisibleGroup,
     asked: &ExplainTarget,
     domain: Option<&str>,
+    waits: Option<&PendingEntry>,
 ) -> Result<ExplainedRow> {
     let subject = match asked {
         ExplainTarget::Domain(name) => {
@@ -209,13 +221,13 @@ pub(super) async fn subject(
         }
         ExplainTarget::User(user, Some(project)) => {
             let row = service.user_share(group, Member { user: *user, project: *project }).await?;
-            ExplainedRow::User(row.ok_or_else(|| {
-                if service.knows_user(group, *user) {
-                    unknown_name("unknown_project", "project", project)
-                } else {
-                    unknown_name("unknown_user", "user", user)
+            match row.or_else(|| waits.map(|entry| row_from_sequence(service, group, entry))) {
+                Some(row) => ExplainedRow::User(row),
+                None if service.knows_user(group, *user) => {
+                    return Err(unknown_name("unknown_project", "project", project));
                 }
-            })?)
+                None => return Err(unknown_name("unknown_user", "user", user)),
+            }
         }
         ExplainTarget::User(user, None) => match service.user_place(group, *user).await? {
             UserPlace::Row(row) => ExplainedRow::User(row),

@@ -10,16 +10,18 @@ mod unrecorded;
 use std::sync::Arc;
 
 use self::answer::{Explanation, WaitingReason, WaitingWorkload};
-use self::explained_row::{ExplainedRow, owner_of_sequence, requested_row, subject};
+use self::explained_row::{ExplainedRow, requested_row, subject};
 use self::page::ExplanationData;
 use super::audit_log::ChangeAuthor;
 use super::people::RequestNames;
 use super::sequence::ExplainedWorkload;
 use super::sequence::waiting::PendingEntry;
 use super::{Caller, Error, Result, Service};
+use crate::domain::bucket::Bucket;
 use crate::domain::explain::count::OwnerContributions;
 use crate::domain::ids::Owner;
 use crate::domain::tier::Tier;
+use crate::domain::time::Day;
 use crate::engine::audit::label;
 use crate::service::visible_group::VisibleGroup;
 use crate::store;
@@ -82,8 +84,7 @@ impl Service {
         };
         let asked = requested_row(self, &visible, &input, waiting.as_ref().map(|waiting| waiting.owner))?;
         for _ in 0..MAX_TRIES {
-            let subject = subject(self, &visible, &asked, input.domain.as_deref()).await;
-            let subject = if waiting.is_some() { subject.map_err(owner_of_sequence)? } else { subject? };
+            let subject = subject(self, &visible, &asked, input.domain.as_deref(), waiting.as_ref()).await?;
             let recount = self.recount(&visible, &subject).await?;
             // Buckets are read from the database, where a run may just have changed them.
             if recount.normalized_usage.to_bits() == subject.share().history.normalized_usage.to_bits() {
@@ -103,6 +104,21 @@ impl Service {
         Ok(scale.recount(buckets))
     }
 
+    /// True if the look-back has no usage of the owner, and earlier days have. It is read only where the summary needs it.
+    async fn has_older_usage(
+        &self,
+        group: &VisibleGroup,
+        subject: &ExplainedRow,
+        recount: &OwnerContributions,
+    ) -> Result<bool> {
+        let is_used = |bucket: &Bucket| bucket.usage.iter().any(|(_, usage)| !usage.is_zero());
+        if recount.buckets.iter().any(|(bucket, _)| is_used(bucket)) {
+            return Ok(false);
+        }
+        let all = store::buckets::of_owner(self.store().read(), &group.name, &subject.owner(), Day::MIN).await?;
+        Ok(all.iter().any(is_used))
+    }
+
     async fn assemble(
         &self,
         group: VisibleGroup,
@@ -113,10 +129,19 @@ impl Service {
     ) -> Result<Explanation> {
         let normalized_days = self.engine.load_normalized_days(self.store().read(), group.facts()).await?.clone();
         let origins = self.origins(&group, &subject).await?;
+        let has_older_usage = self.has_older_usage(&group, &subject, &recount).await?;
         let now = self.trusted_now();
         let work = || {
-            ExplanationData { group: &group, subject: &subject, recount, normalized_days, origins, now }
-                .write(place, workload)
+            ExplanationData {
+                group: &group,
+                subject: &subject,
+                recount,
+                has_older_usage,
+                normalized_days,
+                origins,
+                now,
+            }
+            .write(place, workload)
         };
         self.permits.run(group.access().client(), work).await
     }

@@ -33,6 +33,8 @@ pub(super) struct ExplanationData<'a> {
     pub group: &'a VisibleGroup,
     pub subject: &'a ExplainedRow,
     pub recount: OwnerContributions,
+    /// True if usage from before the look-back is known.
+    pub has_older_usage: bool,
     pub normalized_days: NormalizedDaysCache,
     /// The authors of the weights of the domain, the project and the user.
     pub origins: [Option<ChangeAuthor>; 3],
@@ -69,17 +71,19 @@ impl ExplanationData<'_> {
         let ContributionScale { today, options } = self.facts().scale(self.now);
         let (standing, tree) = (self.standing(place)?, self.facts().tree_shares());
         let better = standing.outlook.as_ref().zip(standing.place);
+        let beside = unrecorded::OpenKernelUsage::of(self.facts(), &self.subject.owner(), self.now);
         let story = SummaryInput {
             place: standing.place,
             count: standing.of,
             equals: standing.equals,
             recount: &self.recount,
             resource_weights: &options.resource_weights,
+            has_older_usage: self.has_older_usage,
+            has_unrecorded_usage: beside.unrecorded.iter().any(|(_, usage)| !usage.is_zero()),
             better: better.and_then(|(outlook, place)| outlook.first_better(place)),
             today: self.now.day(),
         };
         let formula = tree.map_or_else(|| self.formula(), |tree| self.tree_formula(tree));
-        let beside = unrecorded::OpenKernelUsage::of(self.facts(), &self.subject.owner(), self.now);
         Ok(Explanation {
             resource_group: self.group.name.to_string(),
             tier: self.subject.tier().as_str(),

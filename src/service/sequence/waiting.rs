@@ -24,6 +24,9 @@ use crate::service::{Error, Result, Service};
 pub struct PendingEntry {
     pub workload_id: String,
     pub owner: Member,
+    /// The names by which a scheduler's request gives the owner; `None`: it gives ids, or the workload is reported.
+    pub user_name: Option<Arc<str>>,
+    pub project_name: Option<Arc<str>>,
     pub sequenced_at: Timestamp,
     pub mode: SequenceMode,
     /// The position, from 1 on, with its explanation; `None` for a reported workload that can never start.
@@ -55,9 +58,13 @@ impl Service {
         let only = group.access().only_user();
         let find = |last: &RememberedSequence| {
             let request: SequenceRequest = read(&last.request)?;
+            let named = request.workloads.iter().flatten().find(|workload| workload.workload_id == id);
+            let user_name = named.and_then(|workload| workload.user.as_deref().map(Arc::from));
+            let project_name = named.and_then(|workload| workload.project.as_deref().map(Arc::from));
             let input = SequenceInput { limit: None, explain: true, current_order: None, ..request.into() };
             let found = in_order(&self.order_of(last.group.clone(), input, last.at)?, id);
-            Ok::<_, Error>(found.filter(|found| only.is_none_or(|user| user == found.owner.user)))
+            let found = found.filter(|found| only.is_none_or(|user| user == found.owner.user));
+            Ok::<_, Error>(found.map(|found| PendingEntry { user_name, project_name, ..found }))
         };
         let work = || last.iter().find_map(|last| find(last).transpose()).transpose();
         if let Some(found) = self.permits.run(group.access().client(), work).await? {
@@ -129,6 +136,8 @@ impl PendingEntry {
         Self {
             workload_id: id.to_owned(),
             owner,
+            user_name: None,
+            project_name: None,
             sequenced_at: sequenced.at,
             mode: sequenced.mode,
             place: None,

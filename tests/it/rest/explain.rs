@@ -419,15 +419,40 @@ on_both! {
             {"workload_id": "z1", "user": "zoe", "project": "vision"}, {"workload_id": "n1", "user": "alice", "project": "nowhere"},
         ]});
         server.call("POST", &group("/sequence"), Some(&body)).await.json(200);
-        for (workload, code, start) in [("z1", "unknown_user", "there is no user "), ("n1", "unknown_project", "there is no project ")] {
-            let problem = server.call("GET", &group(&format!("/explain?workload={workload}")), None).await.json(404);
-            let detail = problem["detail"].as_str().unwrap();
-            assert_eq!(problem["code"], code);
-            assert!(detail.starts_with(start) && detail.contains("the sequence ranked the workload as that of an owner with the default weight"), "{detail}");
+        for (workload, user, project, domain) in [("z1", "zoe", "vision", "research"), ("n1", "alice", "nowhere", "unknown")] {
+            let told = explain(&server, &format!("workload={workload}")).await;
+            assert_eq!((&told["user_name"], &told["project_name"], &told["domain_name"]), (&json!(user), &json!(project), &json!(domain)));
+            assert_eq!(told["summary"], "Not in the ranking: nothing has been used in this group, and no weight is set.");
+            assert_eq!((&told["workload"]["workload_id"], redone(&told)), (&json!(workload), "1".to_owned()));
         }
         // An owner that is asked about without a sequence is unknown, and no more is to be said.
         let problem = server.call("GET", &group("/explain?user=zoe&project=vision"), None).await.json(404);
         assert!(!problem["detail"].as_str().unwrap().contains("sequence"), "{problem}");
+    }
+
+    async fn the_summary_says_why_nothing_counts(db: TestDb) {
+        let server = used(db, &json!({})).await;
+        let pending = json!({"status": "PENDING", "started_at": null, "user_name": "newcomer", "project_name": "vision"});
+        server.ingest(&[with(kernel("first", "newcomer", "vision", NOW), &pending)]).await;
+        server.tick().await;
+        let summary = async |query: &str| explain(&server, query).await["summary"].as_str().unwrap().to_owned();
+        let newcomer = format!("user={}", id("newcomer"));
+        let said = summary(&newcomer).await;
+        assert!(said.contains(". Nothing has been used yet."), "{said}");
+        // In a group without capacity.
+        server.call("PUT", "/resource-groups/bare", Some(&json!({}))).await.json(201);
+        let row = with(ended("k1", "newcomer", "vision", "1", "2026-01-12T00:00:00Z", "2026-01-12T01:00:00Z"), &json!({"user_name": "newcomer"}));
+        server.call("POST", "/resource-groups/bare/kernels", Some(&json!([row]))).await.json(200);
+        server.service.aggregate("bare").await.unwrap();
+        let bare = server.get(&format!("/resource-groups/bare/explain?{newcomer}")).await;
+        let said = bare["summary"].as_str().unwrap();
+        assert!(said.ends_with("Nothing of what was used counts, because the group has no capacity."), "{said}");
+        // Long after.
+        server.clock.set("2026-06-10T12:00:00Z");
+        server.tick().await;
+        server.service.aggregate("bare").await.unwrap();
+        let later = server.get(&format!("/resource-groups/bare/explain?{newcomer}")).await;
+        assert!(later["summary"].as_str().unwrap().contains("Nothing that was used counts any more."), "{later}");
     }
 
     async fn buckets_say_how_much_they_count(db: TestDb) {
