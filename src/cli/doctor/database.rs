@@ -24,7 +24,7 @@ pub async fn examine(config: &Config) -> Vec<CheckResult> {
 
 async fn schema_of(store: &Store) -> CheckResult {
     let found = match store.schema().await {
-        Ok(found) => schema::schema_outcome(&found.pending),
+        Ok(found) => schema::schema_outcome(&found.pending, store.backend()),
         Err(error) => {
             CheckOutcome::fault(error.to_string(), "see the check `rights`, or run the version that made the database")
         }

@@ -3,6 +3,8 @@
 //! A check never changes anything. If a check cannot be made, its result says so, and the other checks are still made.
 //! A new check is one file, listed here as a module and in [`CHECKS`].
 
+mod agents;
+mod archived;
 mod capacity;
 mod clock;
 mod disk;
@@ -115,8 +117,10 @@ const CHECKS: &[&dyn Check] = &[
     &disk::DiskCheck,
     &clock::ServerClock,
     &capacity::CapacityCheck,
+    &agents::AgentNamesCheck,
     &slots::SlotsCheck,
     &domains::DomainsCheck,
+    &archived::ArchivedCheck,
     &mode::ModeCheck,
     &lookback::LookbackCheck,
     &options::GroupOptions,

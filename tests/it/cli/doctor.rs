@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::program::{Ended, Server, end, over, program, run};
 use super::two_users;
-use crate::support::database::{TestDb, sqlite, sqlite_unmigrated};
+use crate::support::database::{TestDb, postgres_unmigrated, sqlite, sqlite_unmigrated};
 use crate::support::fixture::{GROUP, kernel, with};
 use crate::support::{on_both, postgres};
 
@@ -44,8 +44,8 @@ on_both! {
         let rows = doctor(&db, 0);
         let names: Vec<&str> = statuses(&rows).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, [
-            "address", "key", "skew", "schema", "rights", "writes", "disk", "clock", "capacity", "slots", "domains", "mode", "look_back",
-            "options", "purge",
+            "address", "key", "skew", "schema", "rights", "writes", "disk", "clock", "capacity", "agents", "slots", "domains", "archived",
+            "mode", "look_back", "options", "purge",
         ]);
         for (name, status) in statuses(&rows) {
             let expected: &[&str] = if name == "disk" { &["ok", "warning", "not_checked"] } else { &["ok"] };
@@ -140,7 +140,11 @@ async fn a_database_that_is_missing_or_of_another_version() {
     let rows = doctor(&db, 1);
     assert_eq!((text(&rows, "address", "status"), text(&rows, "schema", "status")), ("ok", "fault"), "{rows}");
     assert!(text(&rows, "schema", "remedy").contains("fairshared migrate up"), "{rows}");
+    assert!(text(&rows, "schema", "remedy").ends_with("make a backup first: `fairshared backup FILE`"), "{rows}");
     assert_eq!(text(&rows, "capacity", "status"), "not_checked", "{rows}");
+    // `fairshared backup` copies no database of PostgreSQL.
+    let rows = doctor(&postgres_unmigrated().await, 1);
+    assert!(text(&rows, "schema", "remedy").ends_with("make a backup first: `pg_dump`"), "{rows}");
 }
 
 /// Runs SQL as a superuser in one database of the cluster that tests share.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::support::{Server, group};
-use crate::support::fixture::{id, kernel, with};
+use crate::support::fixture::{GROUP, id, kernel, with};
 use crate::support::on_both;
 
 /// Code, pointer, and number of places of each warning.
@@ -161,6 +161,46 @@ on_both! {
         assert_eq!(found(&server.get(&path).await), found(&answer));
         let answer = server.call("PATCH", &path, Some(&json!({"scheduler_opts": {"half_life_days": 28}}))).await.json(200);
         assert_eq!(answer["warnings"], json!([]));
+    }
+
+    async fn the_doctor_names_ranges_archived_owners_and_shortened_look_backs(db: TestDb) {
+        let server = Server::new(db).await;
+        let check = async |name: &str| {
+            let rows = server.get("/doctor").await;
+            rows["items"].as_array().unwrap().iter().find(|row| row["check"] == name).unwrap().clone()
+        };
+        server.agent("node-01", &json!({"cpu": "100"})).await;
+        let old = with(kernel("old", "alice", "climate", "2026-01-01T00:00:00Z"), &json!({
+            "status": "TERMINATED", "terminated_at": "2026-01-01T06:00:00Z",
+        }));
+        let runs = with(kernel("now", "bob", "climate", "2026-01-13T01:00:00Z"), &json!({"user_name": "bob"}));
+        server.ingest(&[old, runs]).await;
+        server.tick().await;
+        for name in ["agents", "archived", "purge"] {
+            assert_eq!(check(name).await["status"], "ok", "{name}");
+        }
+        server.agent("node[02-03]", &json!({"cpu": "10"})).await;
+        server.call("PUT", &format!("/users/{}", id("bob")), Some(&json!({"archived": true}))).await.json(200);
+        let patch = async |days: u32| {
+            let body = json!({"scheduler_opts": {"lookback_days": days}});
+            server.call("PATCH", &group("/scheduler-options"), Some(&body)).await.json(200)
+        };
+        patch(7).await;
+        for (name, said, remedy) in [
+            ("agents", "\"node[02-03]\" in gpu-cluster", "fairshared agents remove"),
+            ("archived", "the user bob", "fairshared users archive NAME --undo"),
+            ("purge", "gpu-cluster (from 28 to 7 days, 1 records from before 2026-01-05)", "fairshared options set"),
+        ] {
+            let row = check(name).await;
+            assert_eq!(row["status"], "warning", "{row}");
+            assert!(row["detail"].as_str().unwrap().contains(said), "{row}");
+            assert!(row["remedy"].as_str().unwrap().contains(remedy), "{row}");
+        }
+        patch(28).await;
+        assert_eq!(check("purge").await["status"], "ok");
+        patch(7).await;
+        server.service.purge(GROUP, 1_100).await.unwrap();
+        assert_eq!(check("purge").await["status"], "ok");
     }
 
     async fn a_shortened_lookback_that_the_next_purge_makes_final(db: TestDb) {
