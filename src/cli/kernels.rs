@@ -156,7 +156,7 @@ async fn post(args: PostArgs, client: &ApiClient) -> CommandOutcome {
         let text = |key: &str| earlier[key].as_str().unwrap_or_default();
         let rows = with_noun(earlier["kernels"].as_u64().unwrap_or(0), "row is of a kernel", "rows are of kernels");
         eprint_line(&format!(
-            "{rows} that ended before {}, the first day of which the server keeps usage: reports count what they used, by \
+            "{rows} that ended before {}, from when the server keeps no kernels: reports count what they used, by \
              day, in the history {:?}; shares and lists of kernels do not",
             text("before"),
             text("source")

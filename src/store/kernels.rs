@@ -229,6 +229,14 @@ pub(super) fn select_live(group: GroupKey) -> Select<Entity> {
         .filter(of_group(kernel_cursor::Column::KernelKey, group))
 }
 
+/// The earliest start of a kernel of the group whose usage runs still have to record.
+#[tracing::instrument(name = "db.kernels.first_live_start", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn first_live_start(db: &impl ConnectionTrait, group: GroupKey) -> Result<Option<Timestamp>> {
+    let first = select_live(group).select_only().column_as(Column::StartedAt.min(), "first");
+    let first: Option<Option<i64>> = first.into_tuple().one(db).await?;
+    Ok(first.flatten().map(Timestamp::from_micros))
+}
+
 /// The next kernels of the group, by key, that ended before `before` and whose usage is recorded to the end.
 #[tracing::instrument(name = "db.kernels.ended_before", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn ended_before(

@@ -1,6 +1,6 @@
 //! The requests of an import to the REST API.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -86,6 +86,8 @@ pub(super) struct WarnedRows {
 pub(super) struct HistoryResult {
     pub stored: u64,
     pub left_out: u64,
+    #[serde(default)]
+    pub left_out_days: BTreeSet<Day>,
 }
 
 /// Rows that were rejected for the same reason.

@@ -58,16 +58,27 @@ pub struct HistoryReport {
     pub known_groups: u64,
     /// The number of day totals that were stored.
     pub stored: u64,
-    /// The number of day totals of days that the server has recorded itself.
+    /// The number of day totals of days whose usage the server counts from kernels.
     pub left_out: u64,
+    /// The days of these totals.
+    pub left_out_days: BTreeSet<Day>,
     /// Projects of the file without a known domain, by name.
     pub without_domain: Vec<String>,
 }
 
 impl HistoryReport {
-    /// True if no job that ran had to be dropped.
+    /// True if something of the file was stored, and no job that ran had to be dropped.
     pub fn succeeded(&self) -> bool {
-        self.summary.dropped_started == 0
+        self.summary.dropped_started == 0 && !self.stored_nothing()
+    }
+
+    fn stored_nothing(&self) -> bool {
+        self.summary.rows > 0 && self.stored == 0
+    }
+
+    /// The number of jobs that the history has. Some of their days may be left out.
+    fn taken(&self) -> u64 {
+        if self.stored_nothing() { 0 } else { self.summary.taken - self.repeated - self.unended }
     }
 
     /// Sentences about what the user should look at.
@@ -85,9 +96,10 @@ impl HistoryReport {
     pub fn to_json(&self) -> Value {
         let early = self.summary.ended_early.as_ref().map(|e| json!({"line": e.line, "cause": e.cause}));
         let mut report = json!({
-            "source": self.source, "rows": self.summary.rows, "taken": self.summary.taken - self.repeated - self.unended,
+            "source": self.source, "rows": self.summary.rows, "taken": self.taken(),
             "dropped": self.summary.dropped_rows(), "repeated": self.repeated, "unended": self.unended,
             "resource_groups": self.groups, "known_groups": self.known_groups, "day_totals": self.stored, "left_out": self.left_out,
+            "left_out_days": self.left_out_days,
             "without_domain": self.without_domain, "ended_early": early,
         });
         self.summary.add_fields_to(&mut report);
@@ -97,9 +109,12 @@ impl HistoryReport {
 
 impl fmt::Display for HistoryReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let taken = self.summary.taken - self.repeated - self.unended;
-        let (rows, jobs) = (with_noun(self.summary.rows, "row", "rows"), with_noun(taken, "job", "jobs"));
-        writeln!(f, "{rows}, {jobs} taken into the history {:?}", self.source)?;
+        let (rows, jobs) = (with_noun(self.summary.rows, "row", "rows"), with_noun(self.taken(), "job", "jobs"));
+        if self.stored_nothing() {
+            writeln!(f, "{rows}, and nothing of them is stored: there is no history {:?}", self.source)?;
+        } else {
+            writeln!(f, "{rows}, {jobs} taken into the history {:?}", self.source)?;
+        }
         write!(f, "{}", self.summary)?;
         if self.repeated > 0 {
             let rows = with_noun(self.repeated, "row repeats a job", "rows repeat jobs");
@@ -118,9 +133,31 @@ impl fmt::Display for HistoryReport {
         }
         if self.left_out > 0 {
             let left_out = totals(self.left_out);
-            write!(f, "\n{left_out} left out, of days of which the server has recorded the usage itself")?;
+            let days = day_ranges(&self.left_out_days);
+            write!(f, "\n{left_out} left out, of days whose usage the server counts from kernels: {days}")?;
         }
         Ok(())
+    }
+}
+
+/// The number of ranges of days that a sentence lists.
+const RANGES_SHOWN: usize = 5;
+
+/// The days as ranges, such as "2024-03-01 to 2024-03-09, 2024-04-02".
+fn day_ranges(days: &BTreeSet<Day>) -> String {
+    let days: Vec<Day> = days.iter().copied().collect();
+    let ranges: Vec<String> = days
+        .chunk_by(|day, next| day.plus(1) == *next)
+        .filter_map(|range| match range {
+            [day] => Some(day.to_string()),
+            [first, .., last] => Some(format!("{first} to {last}")),
+            [] => None,
+        })
+        .collect();
+    let shown = ranges[..ranges.len().min(RANGES_SHOWN)].join(", ");
+    match ranges.len().saturating_sub(RANGES_SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }
 
@@ -177,7 +214,7 @@ pub(super) async fn load(
             api.make_group(group).await.with_context(|| format!("resource group {group:?}"))?;
         }
         let rows: Vec<TotalRow> = rows.iter().map(|(place, daily)| row(place, daily)).collect();
-        let count = rows.chunks(REQUEST_ROWS).count();
+        let (count, stored_before) = (rows.chunks(REQUEST_ROWS).count(), report.stored);
         for (at, part) in rows.chunks(REQUEST_ROWS).enumerate() {
             let is_last = at + 1 == count;
             let taken = api.put_history(group, source, &json!({"rows": part, "complete": is_last})).await;
@@ -185,6 +222,11 @@ pub(super) async fn load(
                 taken.with_context(|| format!("resource group {group:?}: import the file again to take the rest"))?;
             report.stored += taken.stored;
             report.left_out += taken.left_out;
+            report.left_out_days.extend(taken.left_out_days);
+        }
+        // An empty history would keep its name from the next import.
+        if count > 0 && report.stored == stored_before {
+            api.delete_history(group, source).await?;
         }
     }
     if !without_domain.is_empty() {

@@ -269,7 +269,7 @@ impl fmt::Display for ImportReport {
         }
         if let Some(EarlierRows { rows, before, source }) = &self.earlier {
             let rows = with_noun(*rows, "row is of a job", "rows are of jobs");
-            write!(f, "\n{rows} that ended before {before}, the first day of which the server keeps usage: reports ")?;
+            write!(f, "\n{rows} that ended before {before}, from when the server keeps no kernels: reports ")?;
             write!(f, "count what they used, by day, in the history {source:?}; shares and lists of kernels do not")?;
         }
         write!(f, "\n{:.1} seconds", self.seconds)?;

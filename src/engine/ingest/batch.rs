@@ -62,7 +62,8 @@ pub struct IngestResult {
     pub changed: u64,
     pub refused: Vec<RefusedReport>,
     pub warnings: Vec<BatchWarning>,
-    /// The number of kernels that ended before the server keeps usage. They count in a history.
+    /// The number of kernels that ended before the server keeps usage, or before the kernels that it has removed. They count
+    /// in a history.
     pub earlier: u64,
     /// The day before which these kernels ended.
     pub earlier_before: Option<Day>,
@@ -366,7 +367,7 @@ fn by_part(
             refused: own,
             warnings: Vec::new(),
             earlier: aside,
-            earlier_before: (aside > 0).then(|| earlier.limit()),
+            earlier_before: (aside > 0).then(|| earlier.whole_before()),
         }
     };
     sizes.iter().map(part).collect()

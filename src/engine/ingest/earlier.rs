@@ -6,9 +6,9 @@
 //! nothing. For a kernel that began before the limit and ended after it, the history has the usage before the limit,
 //! and runs record the rest, so that every hour counts once.
 //!
-//! A kernel that the group knows stays a kernel. If kernels were removed, an unknown kernel may have been counted
-//! already, unless it ended before everything that the group has recorded. It is refused then, like any other report of
-//! that time.
+//! A kernel that the group knows stays a kernel. If kernels were removed, an unknown kernel of their time may have been
+//! counted already. A kernel that used anything leaves a recorded total on each of its days, so a kernel all of whose days
+//! have none was never counted, and belongs to the history too. Any other one is refused.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -34,6 +34,15 @@ use crate::store::{self, ConnectionTrait};
 /// The name of the history in every group.
 pub const EARLIER_HISTORY: &str = "earlier-kernels";
 
+/// A report that counts in the history.
+struct EarlierReport {
+    report: Box<KernelReport>,
+    /// The part of its time that is new.
+    new_span: Option<TimeSpan>,
+    /// True if the whole kernel belongs to the history, so that no run records a part of it.
+    is_whole: bool,
+}
+
 /// The reports of a batch that belong to the history.
 pub struct EarlierReports {
     /// A kernel that ended before this time belongs to the history.
@@ -42,8 +51,9 @@ pub struct EarlierReports {
     counted: BTreeMap<KernelId, EarlierKernel>,
     /// The indices in the batch of the reports that count in the history.
     pub places: Vec<usize>,
-    /// By kernel: the report that counts, and the part of its time that is new.
-    reports: BTreeMap<KernelId, (Box<KernelReport>, Option<TimeSpan>)>,
+    /// The time before which all kernels of the history ended that belong to it completely.
+    whole_before: Timestamp,
+    reports: BTreeMap<KernelId, EarlierReport>,
     /// Reports of kernels that count already. They may still name the domain of a project.
     known: Vec<KernelReport>,
 }
@@ -55,7 +65,7 @@ fn begin(report: &KernelReport) -> Option<Timestamp> {
 
 impl EarlierReports {
     fn new(limit: Timestamp, counted: BTreeMap<KernelId, EarlierKernel>) -> Self {
-        Self { limit, counted, places: Vec::new(), reports: BTreeMap::new(), known: Vec::new() }
+        Self { limit, counted, places: Vec::new(), whole_before: limit, reports: BTreeMap::new(), known: Vec::new() }
     }
 
     /// Removes the reports from `reports` that belong completely to the history.
@@ -81,17 +91,26 @@ impl EarlierReports {
         let counted = earlier::find(db, group.key, &ids).await?;
         // The last report of an end is the one that counts.
         let ids: HashSet<KernelId> = ids.into_iter().collect();
-        let mut ends: HashMap<KernelId, Timestamp> = HashMap::new();
+        let mut times: HashMap<KernelId, KernelTimes> = HashMap::new();
         for (_, report) in reports.iter().filter(|(_, report)| ids.contains(&report.id)) {
-            ends.extend(report.terminated_at.map(|end| (report.id, end)));
+            let (Some(begin), Some(end)) = (begin(report), report.terminated_at) else { continue };
+            let first = times.get(&report.id).map_or(begin, |known| known.begin.min(begin));
+            times.insert(report.id, KernelTimes { begin: first, end });
         }
-        let limit = history_limit(db, group, kept_from, ends.values().min().copied()).await?;
-        ends.retain(|id, end| *end <= limit || counted.get(id).is_some_and(|known| known.until >= *end));
+        let limit = history_limit(db, group, kept_from, times.values().map(|times| times.end).min()).await?;
+        let uncounted = uncounted_kernels(db, group, limit, &times, &counted).await?;
+        times.retain(|id, times| {
+            let is_counted = counted.get(id).is_some_and(|known| known.until >= times.end);
+            times.end <= limit || is_counted || uncounted.contains(id)
+        });
         let mut earlier = Self::new(limit, counted);
-        for (at, report) in reports.extract_if(.., |(_, report)| ends.contains_key(&report.id)) {
+        for (at, report) in reports.extract_if(.., |(_, report)| times.contains_key(&report.id)) {
             let is_recorded = earlier.counted.get(&report.id).is_some_and(|known| known.source == RECORDED);
-            if !is_recorded && ends.get(&report.id).is_some_and(|end| *end <= limit) {
+            if let Some(KernelTimes { end, .. }) = times.get(&report.id).filter(|_| !is_recorded)
+                && (*end <= limit || uncounted.contains(&report.id))
+            {
                 earlier.places.push(at);
+                earlier.whole_before = earlier.whole_before.max(*end);
             }
             if report.terminated_at.is_some() {
                 earlier.take(report);
@@ -107,8 +126,9 @@ impl EarlierReports {
             return;
         }
         let span = report.started_at.zip(report.terminated_at);
-        let span = span.and_then(|(start, end)| TimeSpan::new(counted.map_or(start, |until| until.max(start)), end));
-        self.reports.insert(report.id, (report, span));
+        let new_span =
+            span.and_then(|(start, end)| TimeSpan::new(counted.map_or(start, |until| until.max(start)), end));
+        self.reports.insert(report.id, EarlierReport { report, new_span, is_whole: true });
     }
 
     /// Leaves to runs only the usage of new ended kernels after the limit, and takes their usage before it into the
@@ -123,24 +143,23 @@ impl EarlierReports {
             }
             kernel.cursor = Some(until);
             if let Some(span) = TimeSpan::new(counted.map_or(start, |counted| counted.max(start)), self.limit) {
-                self.reports.insert(kernel.report.id, (kernel.report.clone(), Some(span)));
+                let cut = EarlierReport { report: kernel.report.clone(), new_span: Some(span), is_whole: false };
+                self.reports.insert(kernel.report.id, cut);
             }
         }
     }
 
     /// Drops the cut-off usage of kernels that are not in `merged` any more.
     pub fn keep_taken(&mut self, merged: &ReportedKernels) {
-        let limit = self.limit;
-        if self.reports.values().any(|(report, _)| report.terminated_at > Some(limit)) {
+        if self.reports.values().any(|earlier| !earlier.is_whole) {
             let taken: BTreeSet<KernelId> = merged.iter().map(|(_, kernel)| kernel.report.id).collect();
-            self.reports.retain(|id, (report, _)| report.terminated_at <= Some(limit) || taken.contains(id));
+            self.reports.retain(|id, earlier| earlier.is_whole || taken.contains(id));
         }
     }
 
     /// The reports of kernels that belong completely to the history and are new to it.
     pub fn new_reports(&self) -> impl Iterator<Item = &KernelReport> {
-        let limit = Some(self.limit);
-        self.reports.values().map(|(report, _)| &**report).filter(move |report| report.terminated_at <= limit)
+        self.reports.values().filter(|earlier| earlier.is_whole).map(|earlier| &*earlier.report)
     }
 
     /// All reports that were set aside.
@@ -152,9 +171,10 @@ impl EarlierReports {
         self.reports.is_empty()
     }
 
-    /// The first day on which reports become kernels of the group.
-    pub fn limit(&self) -> Day {
-        self.limit.day()
+    /// The day before which the kernels ended that belong to the history completely.
+    pub fn whole_before(&self) -> Day {
+        let day = self.whole_before.day();
+        if day.start() < self.whole_before { day.plus(1) } else { day }
     }
 
     /// Stores the new rows of the history. Creates the history, by `author`, if it does not exist.
@@ -168,19 +188,19 @@ impl EarlierReports {
             None => create(session, author).await?,
         };
         let mut totals: BTreeMap<(Day, MemberDomain), DayUsage> = BTreeMap::new();
-        for (report, span) in self.reports.values() {
+        for EarlierReport { report, new_span, .. } in self.reports.values() {
             let dimensions = UsageDimensions {
                 domain: Arc::from(report.domain.as_str()),
                 charge_class: Arc::from(report.charge_class.as_deref().unwrap_or_default()),
             };
             let place = (report.owner, dimensions);
-            for part in span.iter().flat_map(|span| report.changes.active(*span)).flat_map(TimeSpan::by_day) {
+            for part in new_span.iter().flat_map(|span| report.changes.active(*span)).flat_map(TimeSpan::by_day) {
                 let daily = totals.entry((part.start.day(), MemberDomain::clone(&place))).or_default();
                 daily.add(&report.slots.for_micros(part.micros()));
             }
         }
         histories::add_more(session.write(), key, source, totals).await?;
-        let ends = self.reports.iter().filter_map(|(id, (report, _))| Some((*id, report.terminated_at?)));
+        let ends = self.reports.iter().filter_map(|(id, earlier)| Some((*id, earlier.report.terminated_at?)));
         let kernels: BTreeMap<KernelId, Timestamp> = ends.collect();
         earlier::save(session.write(), key, source, &kernels).await?;
         let group = &mut session.state_mut().group;
@@ -214,6 +234,39 @@ async fn history_limit(
     };
     let recorded = day_totals::next_day(db, group.key, Day::MIN).await?.map_or(removed, Day::start);
     Ok(removed.min(recorded).max(kept_from))
+}
+
+/// The begin and the end of a kernel, as a batch reports them.
+#[derive(Clone, Copy)]
+struct KernelTimes {
+    begin: Timestamp,
+    end: Timestamp,
+}
+
+/// The kernels from after `limit` that ended before the removed ones did and were certainly not counted: the group has
+/// recorded nothing on any of their days. Days and not owners decide, because a report may name the owner of a counted
+/// kernel in another way.
+async fn uncounted_kernels(
+    db: &impl ConnectionTrait,
+    group: &StoredGroup,
+    limit: Timestamp,
+    times: &HashMap<KernelId, KernelTimes>,
+    counted: &BTreeMap<KernelId, EarlierKernel>,
+) -> Result<HashSet<KernelId>> {
+    let Some(removed) = group.kernels_from.filter(|removed| *removed > limit) else { return Ok(HashSet::new()) };
+    let mut days: Vec<(KernelId, Day, Day)> = Vec::new();
+    for (id, times) in times.iter().filter(|(_, times)| times.end > limit && times.end < removed) {
+        // The new part of a kernel of the history is what follows the time until which it counts.
+        let in_history = counted.get(id).filter(|known| known.source != RECORDED && known.until < times.end);
+        let from = in_history.map_or(times.begin, |known| known.until.max(times.begin));
+        // An end at midnight uses nothing of the day that begins there.
+        days.push((*id, from.day(), times.end.plus_micros(-1).max(from).day()));
+    }
+    let first = days.iter().map(|(_, first, _)| *first).min();
+    let Some(range) = first.zip(days.iter().map(|(.., last)| *last).max()) else { return Ok(HashSet::new()) };
+    let recorded = day_totals::days_with_totals(db, group.key, &[RECORDED], range).await?;
+    let is_uncounted = |(_, first, last): &&(KernelId, Day, Day)| recorded.range(*first..=*last).next().is_none();
+    Ok(days.iter().filter(is_uncounted).map(|(id, ..)| *id).collect())
 }
 
 /// Notes new kernels that ended before every look-back. The purge that removes them waits a day; when they are reported

@@ -140,7 +140,11 @@ impl RetentionLimits {
         }
         let removed = || {
             let them = format!("kernels that ended before {from} are removed (keep_kernels_days)");
-            format!("{them}, so this one may have been counted already")
+            format!(
+                "{them}, and the group has recorded usage of days on which this one ran, so it may have been counted already; if \
+                 it was not, give it to a resource group of its own (`fairshared import … --resource-group NAME`), which reports \
+                 add to the others"
+            )
         };
         match (report.started_at, report.terminated_at) {
             (start, Some(end)) if end < from && (start.is_some() || known.is_none()) => {
@@ -149,9 +153,9 @@ impl RetentionLimits {
             }
             (Some(start), None) if start < from => {
                 let detail = format!(
-                    "the kernel started at {start} and is not known; {}; if it still runs, report it with a later start, and it \
-                     counts from there on",
-                    removed()
+                    "the kernel started at {start} and is not known; kernels that ended before {from} are removed \
+                     (keep_kernels_days), so this one may have been counted already; if it still runs, report it with a later \
+                     start, and it counts from there on"
                 );
                 Err(Fault::new("/started_at", "too_old", detail))
             }

@@ -1,5 +1,7 @@
 //! Histories of usage as REST shows them, and the body with their rows.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -48,8 +50,13 @@ pub struct HistoryBody {
 #[schema(example = json!({"stored": 2, "left_out": 0}))]
 pub struct HistoryAnswer {
     pub stored: u64,
-    /// Rows of days from `recorded_from` on, whose usage the server has recorded itself.
+    /// Rows of days whose usage the server counts from kernels.
     pub left_out: u64,
+    /// The days of these rows.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    #[schema(required = false, value_type = Vec<String>)]
+    pub left_out_days: BTreeSet<Day>,
+    /// The first day of which the server has recorded usage.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = Date)]
     pub recorded_from: Option<Day>,
@@ -57,8 +64,8 @@ pub struct HistoryAnswer {
 
 impl From<StoredHistoryCounts> for HistoryAnswer {
     fn from(taken: StoredHistoryCounts) -> Self {
-        let StoredHistoryCounts { stored, left_out, recorded_from } = taken;
-        Self { stored, left_out, recorded_from }
+        let StoredHistoryCounts { stored, left_out, left_out_days, recorded_from } = taken;
+        Self { stored, left_out, left_out_days, recorded_from }
     }
 }
 

@@ -2,7 +2,7 @@
 
 pub mod incoming;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use incoming::HistoryRow;
@@ -22,6 +22,7 @@ use crate::engine::people::PeopleDirectory;
 use crate::engine::work::run_to_completion;
 use crate::store::day_totals::{self, MemberDomain};
 use crate::store::day_totals::{earlier, histories};
+use crate::store::kernels::first_live_start;
 use crate::store::people::{Domain, PeopleRows, Project, User};
 use crate::store::retention::STEP_ROWS;
 
@@ -39,11 +40,13 @@ pub struct HistoryRows {
 }
 
 /// The result of adding rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredHistoryCounts {
     pub stored: u64,
-    /// The number of rows that were left out, because the service has recorded their days itself.
+    /// The number of rows that were left out, because the service counts the kernels of their days itself.
     pub left_out: u64,
+    /// The days of these rows.
+    pub left_out_days: BTreeSet<Day>,
     /// The first day that the service has recorded.
     pub recorded_from: Option<Day>,
 }
@@ -165,11 +168,10 @@ async fn store_rows(
         Some(history) => history.source,
         None => histories::create(session.write(), key, &name, session.now).await?,
     };
-    // Usage that the service has recorded itself must not count twice.
     let recorded_from = day_totals::next_day(session.read(), key, Day::MIN).await?;
-    let given = rows.len() as u64;
-    let rows: Vec<HistoryRow> =
-        rows.into_iter().filter(|row| recorded_from.is_none_or(|recorded| row.day < recorded)).collect();
+    let counted = CountedDays::of(session, &rows, recorded_from).await?;
+    let (left_out, rows): (Vec<HistoryRow>, Vec<HistoryRow>) =
+        rows.into_iter().partition(|row| counted.contains(row.day));
     let rows = with_domains(&session.people(), rows);
     register_people(session, &rows, &foreign).await?;
     let mut totals: BTreeMap<(Day, MemberDomain), DayUsage> = BTreeMap::new();
@@ -186,8 +188,39 @@ async fn store_rows(
             .audit(AuditedChange { action: "usage_history.put", target: name, before: None, after, reason: None })
             .await?;
     }
-    let stored = rows.len() as u64;
-    Ok(StoredHistoryCounts { stored, left_out: given - stored, recorded_from })
+    let left_out_days = left_out.iter().map(|row| row.day).collect();
+    let (stored, left_out) = (rows.len() as u64, left_out.len() as u64);
+    Ok(StoredHistoryCounts { stored, left_out, left_out_days, recorded_from })
+}
+
+/// The days whose usage the service counts from kernels. Rows of a history for them would count twice.
+struct CountedDays {
+    /// Days with totals of runs, or of kernels that ended long before they were reported.
+    with_totals: BTreeSet<Day>,
+    /// Runs may still record days from this one on.
+    open_from: Day,
+}
+
+impl CountedDays {
+    async fn of(session: &GroupTransaction, rows: &[HistoryRow], recorded_from: Option<Day>) -> Result<Self> {
+        let (db, key) = (session.read(), session.key());
+        let mut sources = vec![day_totals::RECORDED];
+        sources.extend(histories::find(db, key, EARLIER_HISTORY).await?.map(|history| history.source));
+        let days = rows.iter().map(|row| row.day).min().zip(rows.iter().map(|row| row.day).max());
+        let with_totals = match days {
+            Some(days) => day_totals::days_with_totals(db, key, &sources, days).await?,
+            None => BTreeSet::new(),
+        };
+        let first_live = first_live_start(db, key).await?.map_or(Day::MAX, Timestamp::day);
+        // Reports of kernels may still arrive for days within a look-back.
+        let look_back = session.now.day().back(session.engine().longest_look_back());
+        let open_from = recorded_from.map_or(Day::MAX, |recorded| recorded.max(look_back)).min(first_live);
+        Ok(Self { with_totals, open_from })
+    }
+
+    fn contains(&self, day: Day) -> bool {
+        day >= self.open_from || self.with_totals.contains(&day)
+    }
 }
 
 /// Sets the domain of rows that name none: the domain of the project, otherwise the first one that another row names.

@@ -6,6 +6,8 @@ pub mod histories;
 pub mod placeholder;
 pub mod reports;
 
+use std::collections::BTreeSet;
+
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select};
@@ -39,6 +41,27 @@ pub async fn next_day(db: &impl ConnectionTrait, group: GroupKey, from: Day) -> 
         Entity::find().select_only().column(Column::Day).filter(recorded_totals(group)).filter(Column::Day.gte(from.0));
     let day: Option<i32> = first.order_by_asc(Column::Day).limit(1).into_tuple().one(db).await?;
     Ok(day.map(Day))
+}
+
+/// The days from `from` to `to`, both included, that have totals of one of `sources`.
+#[tracing::instrument(name = "db.day_totals.days_with_totals", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn days_with_totals(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    sources: &[i32],
+    (from, to): (Day, Day),
+) -> Result<BTreeSet<Day>> {
+    let days: Vec<i32> = Entity::find()
+        .select_only()
+        .column(Column::Day)
+        .distinct()
+        .filter(Column::GroupKey.eq(group.0))
+        .filter(Column::Day.between(from.0, to.0))
+        .filter(Column::Source.is_in(sources.iter().copied()))
+        .into_tuple()
+        .all(db)
+        .await?;
+    Ok(days.into_iter().map(Day).collect())
 }
 
 /// All recorded usage of a day.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::process::Stdio;
 
-use fairshared::cli::import::command::ImportArgs;
+use fairshared::cli::import::command::{ImportArgs, import_history};
+use fairshared::cli::import::history::HistoryReport;
 use fairshared::cli::import::report::ImportReport;
 use fairshared::domain::slots::SlotName;
 use fairshared::service::usage_report::ReportRequest;
@@ -24,11 +25,17 @@ fn row(job: u32, user: &str, start: &str, end: &str, cpu: u32) -> String {
     format!("{job},{user},ml,research,east,{start},{end},{cpu},,\n")
 }
 
-/// Hours of cores by day, in the month of the limit and in that of the clock.
+/// Hours of cores by day, in the months that tests use.
 async fn days(desk: &Desk) -> BTreeMap<String, String> {
     let cpu = SlotName::new("cpu").unwrap();
     let mut days = BTreeMap::new();
-    for (from, to) in [("2016-12-01", "2016-12-31"), ("2023-02-01", "2023-02-28"), ("2026-01-01", "2026-02-10")] {
+    for (from, to) in [
+        ("2016-12-01", "2016-12-31"),
+        ("2023-02-01", "2023-02-28"),
+        ("2024-03-01", "2024-03-31"),
+        ("2025-03-01", "2025-05-31"),
+        ("2026-01-01", "2026-02-10"),
+    ] {
         let asked = ReportRequest { from, to, by: Some("day"), ..Default::default() };
         let question = desk.fixture.service.report_question(&admin(), None, asked).unwrap();
         for row in desk.fixture.service.usage_report(&admin(), &question).await.unwrap().rows {
@@ -37,6 +44,21 @@ async fn days(desk: &Desk) -> BTreeMap<String, String> {
         }
     }
     days
+}
+
+/// Imports the rows as the history `source`.
+async fn import_rows_as_history(desk: &Desk, source: &str, rows: &str) -> HistoryReport {
+    let args = ImportArgs { history: true, source: Some(source.to_owned()), ..desk.args(rows) };
+    import_history(&args, &desk.fixture.client(), &*desk.fixture.clock).await.unwrap()
+}
+
+/// A group that has recorded one day of 2024 and whose kernels are removed.
+async fn purged_year(db: TestDb) -> Desk {
+    let desk = Desk::new(db).await;
+    desk.import(&desk.args(&row(1, "ann", "2024-03-01T00:00:00Z", "2024-03-01T02:00:00Z", 1))).await;
+    desk.fixture.service.purge("east", 1_100).await.unwrap();
+    assert_eq!(desk.fixture.service.purge_kernels("east", 0).await.unwrap(), 1);
+    desk
 }
 
 /// The expected answer of [`days`].
@@ -61,7 +83,7 @@ on_both! {
         let args = desk.args(&rows);
         let report = desk.import(&args).await;
         assert_eq!((report.changed, report.refused_rows(), earlier(&report)), (7, 0, 4), "{report}");
-        let said = format!("4 rows are of jobs that ended before {LIMIT}, the first day of which the server keeps usage: ");
+        let said = format!("4 rows are of jobs that ended before {LIMIT}, from when the server keeps no kernels: ");
         assert!(report.to_string().contains(&said), "{report}");
         let all = seconds(&[
             ("2016-12-30", 10),
@@ -117,6 +139,64 @@ on_both! {
             assert!(report.to_string().contains("\n  1 refused (too_old)\n    line 3: the kernel ended at "), "{report}");
             assert_eq!(days(&desk).await, seconds(&[("2026-02-07", 3_600), ("2026-02-09", 3_600)]));
         }
+    }
+
+    async fn a_second_year_joins_after_the_first_one_was_purged(db: TestDb) {
+        let desk = purged_year(db).await;
+        // The third job ran on a day that the group has recorded, and the fourth on such a day and on another one.
+        let rows = row(2, "ann", "2025-03-01T00:00:00Z", "2025-03-02T01:00:00Z", 2)
+            + &row(3, "bob", "2024-03-01T03:00:00Z", "2024-03-01T04:00:00Z", 1)
+            + &row(4, "bob", "2024-03-01T23:00:00Z", "2024-03-02T04:00:00Z", 1)
+            + &row(5, "bob", "2025-03-01T23:00:00Z", "2025-03-02T00:00:00Z", 1);
+        let all = seconds(&[("2024-03-01", 7_200), ("2025-03-01", 2 * 86_400 + 3_600), ("2025-03-02", 7_200)]);
+        let args = desk.args(&rows);
+        for changed in [2, 0] {
+            let report = desk.import(&args).await;
+            assert_eq!((report.changed, report.refused_rows(), earlier(&report)), (changed, 2, 2), "{report}");
+            let text = report.to_string();
+            assert!(text.contains("2 rows are of jobs that ended before 2025-03-03, from when the server keeps no"), "{text}");
+            assert!(text.contains("\n  2 refused (too_old)\n") && text.contains("--resource-group NAME"), "{text}");
+            assert_eq!(days(&desk).await, all);
+        }
+        // A later end adds what is new.
+        let longer = row(2, "ann", "2025-03-01T00:00:00Z", "2025-03-02T02:00:00Z", 2);
+        assert_eq!(desk.import(&desk.args(&longer)).await.changed, 1);
+        assert_eq!(days(&desk).await["2025-03-02"], "14400");
+        // Days that kernels of the history have used do not count again as a history of another name.
+        let counted = row(2, "ann", "2025-03-01T00:00:00Z", "2025-03-02T01:00:00Z", 2)
+            + &row(3, "bob", "2024-03-01T03:00:00Z", "2024-03-01T04:00:00Z", 1);
+        let again = import_rows_as_history(&desk, "again", &counted).await;
+        assert_eq!((again.stored, again.succeeded()), (0, false), "{again}");
+        assert!(again.to_string().contains("nothing of them is stored: there is no history \"again\""), "{again}");
+        assert!(!again.to_string().contains("taken") && again.to_json()["taken"] == 0, "{again}");
+        let audit = desk.fixture.service.audit_conservation(&admin(), "east").await.unwrap();
+        assert_eq!(audit.difference, None);
+    }
+
+    async fn a_history_has_every_day_that_the_server_does_not_count(db: TestDb) {
+        let desk = purged_year(db).await;
+        let rows = row(2, "ann", "2025-03-01T00:00:00Z", "2025-03-02T01:00:00Z", 2)
+            + &row(3, "bob", "2024-03-01T03:00:00Z", "2024-03-01T04:00:00Z", 1)
+            + &row(4, "bob", "2024-03-02T00:00:00Z", "2024-03-02T00:00:01Z", 1)
+            // A report may still bring kernels of a day within the look-back.
+            + &row(5, "bob", "2026-02-01T00:00:00Z", "2026-02-03T00:00:00Z", 1);
+        let report = import_rows_as_history(&desk, "2025", &rows).await;
+        assert_eq!((report.stored, report.left_out, report.succeeded()), (3, 3, true), "{report}");
+        let left_out = "3 day totals left out, of days whose usage the server counts from kernels: 2024-03-01, \
+                        2026-02-01 to 2026-02-02";
+        assert!(report.to_string().contains(left_out), "{report}");
+        let with_history =
+            [("2024-03-01", 7_200), ("2024-03-02", 1), ("2025-03-01", 2 * 86_400), ("2025-03-02", 7_200)];
+        assert_eq!(days(&desk).await, seconds(&with_history));
+        // Usage that runs still have to record does not count twice, and a file of such days leaves no history.
+        let waiting = row(6, "eve", "2025-05-01T00:00:00Z", "2025-05-01T01:00:00Z", 1);
+        desk.import(&ImportArgs { resource_group: Some("west".into()), no_aggregate: true, ..desk.args(&waiting) }).await;
+        let args = ImportArgs { history: true, source: Some("may".to_owned()), resource_group: Some("west".into()), ..desk.args(&waiting) };
+        let report = import_history(&args, &desk.fixture.client(), &*desk.fixture.clock).await.unwrap();
+        assert_eq!((report.stored, report.left_out, report.succeeded()), (0, 1, false), "{report}");
+        assert!(desk.fixture.service.usage_histories(&admin(), "west").await.unwrap().is_empty());
+        desk.fixture.service.aggregate("west").await.unwrap();
+        assert_eq!(days(&desk).await["2025-05-01"], "3600");
     }
 
     async fn reports_say_what_they_have_put_into_the_history(db: TestDb) {

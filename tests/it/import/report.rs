@@ -69,6 +69,7 @@ fn one_thing_is_told_in_the_singular() {
         known_groups: 1,
         stored: 1,
         left_out: 1,
+        left_out_days: ["2024-03-01".parse().unwrap()].into(),
         without_domain: vec!["ml".to_owned()],
     };
     says(
@@ -78,7 +79,7 @@ fn one_thing_is_told_in_the_singular() {
             "  1 row repeats a job of the file: ",
             "  1 row left out, ",
             "\n1 day total stored, in 1 resource group\n1 resource group left out: ",
-            "\n1 day total left out, ",
+            "\n1 day total left out, of days whose usage the server counts from kernels: 2024-03-01",
         ],
     );
     says(
