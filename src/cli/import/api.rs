@@ -137,11 +137,12 @@ pub(super) struct ProjectRow {
     pub id: ProjectId,
     name: Option<String>,
     display_name: Option<String>,
+    pub domain_name: String,
 }
 
 impl ProjectRow {
     /// The name that a file uses for the project.
-    fn name(&self) -> Option<&str> {
+    pub fn name(&self) -> Option<&str> {
         self.name.as_deref().or(self.display_name.as_deref())
     }
 
@@ -249,6 +250,11 @@ impl ImportApi {
             self.0.put(["resource-groups", group, "agents"]).json(&json!({"agents": agents}))?.send().await?;
         }
         Ok(())
+    }
+
+    /// All projects.
+    pub async fn projects(&self) -> Result<Vec<ProjectRow>> {
+        EndpointList::of(self.0.get(["projects"]), None).read().await
     }
 
     /// The projects of a domain.

@@ -12,6 +12,7 @@ use super::api::ImportApi;
 use super::domain_map::DomainMap;
 use super::feed::JobFeed;
 use super::job::ImportedJob;
+use super::map_mismatches::MapMismatches;
 use super::outcome::FileSummary;
 use super::report::without_domain;
 use super::{ImportError, TraceReader};
@@ -64,6 +65,8 @@ pub struct HistoryReport {
     pub left_out_days: BTreeSet<Day>,
     /// Projects of the file without a known domain, by name.
     pub without_domain: Vec<String>,
+    /// Entries of the domain map that the import did not follow.
+    pub map_mismatches: MapMismatches,
 }
 
 impl HistoryReport {
@@ -90,7 +93,8 @@ impl HistoryReport {
                 without_domain(&self.without_domain)
             )
         });
-        self.summary.resource_warnings().into_iter().chain(of_domains).collect()
+        let of_slices = self.summary.device_slices.warning(self.summary.unit);
+        of_slices.into_iter().chain(of_domains).chain(self.map_mismatches.warnings()).collect()
     }
 
     pub fn to_json(&self) -> Value {
@@ -100,7 +104,7 @@ impl HistoryReport {
             "dropped": self.summary.dropped_rows(), "repeated": self.repeated, "unended": self.unended,
             "resource_groups": self.groups, "known_groups": self.known_groups, "day_totals": self.stored, "left_out": self.left_out,
             "left_out_days": self.left_out_days,
-            "without_domain": self.without_domain, "ended_early": early,
+            "without_domain": self.without_domain, "map_mismatches": self.map_mismatches, "ended_early": early,
         });
         self.summary.add_fields_to(&mut report);
         report
@@ -169,12 +173,15 @@ pub(super) async fn load(
     domains: &DomainMap,
     source: &str,
 ) -> anyhow::Result<HistoryReport> {
-    let mut totals = JobTotals::new(clock.now().day());
+    let (mut totals, mut mapped_projects) = (JobTotals::new(clock.now().day()), BTreeSet::new());
     let mut feed = JobFeed::start(reader);
     while let Some(chunk) = feed.next().await {
         for mut row in chunk {
             if let Some(domain) = domains.get(&row.job.project) {
                 row.job.domain.clone_from(domain);
+                if !mapped_projects.contains(&row.job.project) {
+                    mapped_projects.insert(row.job.project.clone());
+                }
             }
             totals.take(&row.job, clock);
         }
@@ -234,6 +241,7 @@ pub(super) async fn load(
         let is_unknown = |name: &&Arc<str>| unknown.iter().any(|project| project.is_called(name));
         report.without_domain = without_domain.iter().filter(is_unknown).map(ToString::to_string).collect();
     }
+    report.map_mismatches = MapMismatches::find(api, domains, &mapped_projects).await?;
     Ok(report)
 }
 

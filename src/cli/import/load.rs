@@ -13,6 +13,7 @@ use super::domain_map::DomainMap;
 use super::feed::{JobFeed, NumberedJob};
 use super::job::ImportedJob;
 use super::later_runs::RunningBySession;
+use super::map_mismatches::MapMismatches;
 use super::offered;
 use super::rebase::TimeShift;
 use super::report::ImportReport;
@@ -63,6 +64,7 @@ pub(super) async fn load(
         detector: ShiftDetector::new(reader.shift()),
         barred: HashMap::new(),
         without_domain: BTreeSet::new(),
+        mapped_projects: BTreeSet::new(),
         new_groups: HashSet::new(),
         stored: 0,
         slices: 0,
@@ -87,6 +89,7 @@ pub(super) async fn load(
             loader.report.without_capacity.push(group.clone());
         }
     }
+    loader.report.map_mismatches = MapMismatches::find(api, &extras.domains, &loader.mapped_projects).await?;
     loader.note_other_histories().await?;
     // Asked only now, because the agents of this import are not known while rows arrive.
     if !extras.capacities.is_empty() {
@@ -132,6 +135,8 @@ struct RowLoader<'a> {
     barred: HashMap<KernelId, String>,
     /// Projects of jobs whose domain neither the file nor the map names.
     without_domain: BTreeSet<String>,
+    /// Projects of jobs that the domain map names.
+    mapped_projects: BTreeSet<String>,
     /// Groups that this import created.
     new_groups: HashSet<String>,
     /// The number of rows that the server has.
@@ -146,6 +151,9 @@ impl RowLoader<'_> {
             for mut row in chunk {
                 if let Some(domain) = extras.domains.get(&row.job.project) {
                     row.job.domain.clone_from(domain);
+                    if !self.mapped_projects.contains(&row.job.project) {
+                        self.mapped_projects.insert(row.job.project.clone());
+                    }
                 }
                 if row.job.domain == UNKNOWN_DOMAIN && !self.without_domain.contains(&row.job.project) {
                     self.without_domain.insert(row.job.project.clone());

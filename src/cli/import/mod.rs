@@ -24,7 +24,7 @@ mod later_runs;
 pub mod load;
 mod loose_json;
 mod lsf;
-pub mod missing_amounts;
+pub mod map_mismatches;
 mod neutral_csv;
 mod no_name;
 mod node_range;

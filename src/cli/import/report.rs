@@ -6,6 +6,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::earlier_rows::EarlierRows;
+use super::map_mismatches::MapMismatches;
 use super::outcome::{FileSummary, ReasonTally};
 use super::rebase::TimeShift;
 use crate::cli::nouns::with_noun;
@@ -35,6 +36,8 @@ pub struct ImportReport {
     pub lacking_slots: Option<String>,
     /// The number of projects without a domain that got the one of the map.
     pub placed_projects: u64,
+    /// Entries of the domain map that the import did not follow.
+    pub map_mismatches: MapMismatches,
     /// Other histories of groups that took earlier jobs: the group and the name of the history.
     pub other_histories: Vec<(String, String)>,
     /// Projects of the file without a known domain, by name.
@@ -182,6 +185,7 @@ impl ImportReport {
                 without_domain(&self.without_domain)
             ));
         }
+        warnings.extend(self.map_mismatches.warnings());
         if !self.groups_without_rows.is_empty() {
             let names = self.groups_without_rows.join(", ");
             warnings.push(format!("no row belongs to what has a capacity in the file: {names}"));
@@ -215,6 +219,7 @@ impl ImportReport {
         report["warnings"] = Value::Array(warnings);
         report["lacking_slots"] = json!(self.lacking_slots);
         report["placed_projects"] = self.placed_projects.into();
+        report["map_mismatches"] = json!(self.map_mismatches);
         self.summary.add_fields_to(&mut report);
         report
     }

@@ -25,7 +25,7 @@ use super::domain_assignment::{BatchWarning, DomainOverride, IndexedReports, lat
 use super::earlier::{EarlierReports, note_backfill};
 use super::foreign_owners::ForeignOwners;
 use super::incoming::{IncomingReport, NamedOwner, RefusedReport};
-use super::merging::{merge, of_another_group};
+use super::merging::{MergedReports, merge, of_another_group};
 use super::registration::register;
 use crate::domain::ids::KernelId;
 use crate::domain::time::{Day, Timestamp};
@@ -307,7 +307,8 @@ async fn take_in(session: &mut GroupTransaction, parts: &mut [PendingDelivery]) 
     let group = &session.state().group;
     let set_aside = EarlierReports::set_aside(session.read(), session.engine(), group, &mut reports, session.now);
     let mut earlier = Box::pin(set_aside).await?;
-    let (mut merged, seen) = merge(session, reports, &names, taken_at, &mut refused).await?;
+    let MergedReports { kernels: mut merged, recorded_elsewhere, seen } =
+        merge(session, reports, &names, taken_at, &mut refused).await?;
     earlier.cut(&mut merged);
     let seen_at = taken_at.unwrap_or(session.now);
     save(session, &names, &mut merged, &mut refused, seen_at).await?;
@@ -324,7 +325,7 @@ async fn take_in(session: &mut GroupTransaction, parts: &mut [PendingDelivery]) 
     let is_new = registered || !merged.is_empty() || !seen.is_empty() || !earlier.is_empty();
     let mut done = by_part(&sizes, &names, &merged, &earlier, refused);
     warn(session, &names, &kept, &mut done);
-    for (part, warning) in late_domains(&names, &merged) {
+    for (part, warning) in late_domains(&names, &merged, &recorded_elsewhere) {
         done[part].warnings.push(warning);
     }
     let tallies = delivery_tallies(parts, &sizes, &done);

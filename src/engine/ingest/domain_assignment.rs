@@ -153,16 +153,30 @@ pub fn warnings<'a>(people: &PeopleDirectory, kept: impl Iterator<Item = &'a Dom
     counts.into_iter().map(warning).collect()
 }
 
+/// True if the usage of `known` is recorded for another domain than the report names.
+fn is_late(known: &Kernel, report: &KernelReport) -> bool {
+    let was_recorded = known.report.terminated_at.is_some() && known.cursor.is_some();
+    was_recorded && known.report.domain != UNKNOWN_DOMAIN && known.report.domain != report.domain
+}
+
+/// True if a report changes nothing about a recorded kernel but its domain, and its project is in another one than it
+/// names. The domain stays as recorded then.
+pub fn is_recorded_elsewhere(people: &PeopleDirectory, known: &Kernel, report: &KernelReport) -> bool {
+    let ends_as_known = report.terminated_at == known.report.terminated_at;
+    let is_of_project = || people.project(report.owner.project).is_some_and(|row| *row.domain_name == *report.domain);
+    is_late(known, report) && ends_as_known && !is_of_project()
+}
+
 /// Warnings about kernels that had ended and been recorded for one domain before they were reported for another one;
-/// each with its part of the batch.
-pub fn late_domains(names: &[NamedOwner], merged: &ChangedKernels) -> Vec<(usize, BatchWarning)> {
-    let is_late = |old: &Kernel, new: &Kernel| {
-        let was_recorded = old.report.terminated_at.is_some() && old.cursor.is_some();
-        was_recorded && old.report.domain != UNKNOWN_DOMAIN && old.report.domain != new.report.domain
-    };
+/// each with its part of the batch. `recorded_elsewhere` are the indices of reports whose kernels stay in their domains.
+pub fn late_domains(
+    names: &[NamedOwner],
+    merged: &ChangedKernels,
+    recorded_elsewhere: &[usize],
+) -> Vec<(usize, BatchWarning)> {
     let known = merged.iter().filter_map(|(old, new)| Some((old.as_ref()?, new)));
-    let late: Vec<(&Kernel, &Kernel)> = known.filter(|(old, new)| is_late(old, new)).collect();
-    if late.is_empty() {
+    let late: Vec<(&Kernel, &Kernel)> = known.filter(|(old, new)| is_late(old, &new.report)).collect();
+    if late.is_empty() && recorded_elsewhere.is_empty() {
         return Vec::new();
     }
     let parts: HashMap<KernelId, usize> = names.iter().map(|named| (named.kernel, named.part)).collect();
@@ -170,6 +184,9 @@ pub fn late_domains(names: &[NamedOwner], merged: &ChangedKernels) -> Vec<(usize
     for (_, new) in late {
         let part = parts.get(&new.report.id).copied().unwrap_or_default();
         *counts.entry((part, new.report.owner.project)).or_default() += 1;
+    }
+    for named in recorded_elsewhere.iter().map(|at| &names[*at]) {
+        *counts.entry((named.part, named.owner.project)).or_default() += 1;
     }
     let warning = |((part, project), kernels)| {
         let detail =

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::domain_assignment::{IndexedReports, settle_domains};
+use super::domain_assignment::{IndexedReports, is_recorded_elsewhere, settle_domains};
 use super::earlier::EarlierReports;
 use super::foreign_owners::ForeignOwners;
 use super::incoming::{IncomingReport, NamedOwner, RefusedReport};
@@ -16,6 +16,7 @@ use crate::engine::Engine;
 use crate::engine::error::{Error, Fault, Result};
 use crate::engine::group::reported::ReportedKernels;
 use crate::engine::group::transaction::GroupTransaction;
+use crate::engine::people::PeopleDirectory;
 use crate::store::groups::StoredGroup;
 use crate::store::{self, ConnectionTrait};
 
@@ -49,15 +50,16 @@ impl StoredKernels {
     }
 
     /// Merges every report with what is known about its kernel, in the order of the batch. Returns the reported kernels
-    /// by id, each with its state before.
+    /// by id, each with its state before, and the indices of the reports whose kernels stay in the domain of their records.
     fn merge(
         mut self,
         mut reports: IndexedReports,
-        names: &[NamedOwner],
+        (people, names): (&PeopleDirectory, &[NamedOwner]),
         rule: InferredEndRule,
         kept: RetentionLimits,
         refused: &mut Vec<RefusedReport>,
-    ) -> ReportedKernels {
+    ) -> (ReportedKernels, Vec<usize>) {
+        let mut recorded_elsewhere = Vec::new();
         // The sort is stable, so reports of one kernel stay in their order.
         reports.sort_by_key(|(_, report)| report.id);
         let mut merged = ReportedKernels::with_capacity(reports.len());
@@ -76,6 +78,11 @@ impl StoredKernels {
             if !names[at].has_domain {
                 keep_domain(known, &mut report);
             }
+            // Nothing would land in the reported domain, so it must not come into being for this report.
+            if let Some(known) = known.filter(|known| is_recorded_elsewhere(people, known, &report)) {
+                report.domain.clone_from(&known.report.domain);
+                recorded_elsewhere.push(at);
+            }
             match (merge_report(known, report, rule, kept), current) {
                 (Ok(kernel), Some(current)) => *current = kernel,
                 (Ok(kernel), None) => merged.push((self.here.remove(&id), kernel)),
@@ -83,7 +90,7 @@ impl StoredKernels {
             }
         }
         refused.sort_by_key(|refused| refused.at);
-        merged
+        (merged, recorded_elsewhere)
     }
 }
 
@@ -164,22 +171,32 @@ impl RetentionLimits {
     }
 }
 
-/// Merges every report with what is known about its kernel, in the order of the batch. Also returns the kernels whose
-/// time of report has to be stored. For a snapshot, the group notes its time.
+/// The reports of a batch, merged with what is known of their kernels.
+pub(super) struct MergedReports {
+    pub kernels: ReportedKernels,
+    /// The indices of reports that name another domain than that of their kernel's records, where the kernel stays.
+    pub recorded_elsewhere: Vec<usize>,
+    /// The kernels whose time of report has to be stored.
+    pub seen: Vec<KernelKey>,
+}
+
+/// Merges every report with what is known about its kernel, in the order of the batch. For a snapshot, the group notes
+/// its time.
 pub(super) async fn merge(
     session: &GroupTransaction,
     reports: IndexedReports,
     names: &[NamedOwner],
     taken_at: Option<Timestamp>,
     refused: &mut Vec<RefusedReport>,
-) -> Result<(ReportedKernels, Vec<KernelKey>)> {
+) -> Result<MergedReports> {
     let group = &session.state().group;
     let known = StoredKernels::look_up(session.read(), &group.name, &reports).await?;
     let rule = inferred_end_rule(&session.state().options, session.now);
-    let mut merged = known.merge(reports, names, rule, RetentionLimits::of(group), refused);
-    let seen = if taken_at.is_none() { to_be_noted(session, &merged) } else { Vec::new() };
-    merged.retain(|(old, kernel)| old.as_ref() != Some(kernel));
-    Ok((merged, seen))
+    let limits = RetentionLimits::of(group);
+    let (mut kernels, recorded_elsewhere) = known.merge(reports, (&session.people(), names), rule, limits, refused);
+    let seen = if taken_at.is_none() { to_be_noted(session, &kernels) } else { Vec::new() };
+    kernels.retain(|(old, kernel)| old.as_ref() != Some(kernel));
+    Ok(MergedReports { kernels, recorded_elsewhere, seen })
 }
 
 /// The kernels whose time of report has to be stored. If a whole group is reported again and again, this is not done
@@ -243,7 +260,7 @@ impl Engine {
         known.here.extend(rehearsed);
         let kept = RetentionLimits::of(&stored);
         let rule = inferred_end_rule(&group_snapshot.facts.options, self.trusted_now());
-        let merged = known.merge(reports, &names, rule, kept, &mut refused);
+        let (merged, _) = known.merge(reports, (&self.people(), &names), rule, kept, &mut refused);
         rehearsal.0.extend(merged.into_iter().map(|(_, kernel)| (kernel.report.id, kernel)));
         Ok(refused)
     }

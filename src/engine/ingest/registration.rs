@@ -10,6 +10,7 @@ use super::incoming::NamedOwner;
 use super::newcomers::{MovedProject, PeopleChanges, RestoredEntity};
 use crate::domain::ids::{KernelId, Member};
 use crate::domain::kernel::{ChangedKernels, KernelReport};
+use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::engine::audit::{AuditAuthor, AuditedChange};
 use crate::engine::error::Result;
 use crate::engine::group::transaction::GroupTransaction;
@@ -25,8 +26,15 @@ pub async fn register(
     merged: &ChangedKernels,
     earlier: &EarlierReports,
 ) -> Result<bool> {
-    let reports: Vec<&KernelReport> =
-        merged.iter().map(|(_, kernel)| &*kernel.report).chain(earlier.all_reports()).collect();
+    // What counts already lands in no other domain. Such a report only places a project that has no domain yet.
+    let places_project = |report: &&KernelReport| {
+        let people = session.people();
+        let domain = people.project(report.owner.project).map(|known| Arc::clone(&known.domain_name));
+        domain.is_none_or(|domain| *domain == *UNKNOWN_DOMAIN || *domain == *report.domain)
+    };
+    let counted = earlier.known_reports().filter(places_project);
+    let new = merged.iter().map(|(_, kernel)| &*kernel.report).chain(earlier.new_reports());
+    let reports: Vec<&KernelReport> = new.chain(counted).collect();
     let mut changes = PeopleChanges::of(&session.people(), taken, &reports, session.now);
     let mut lock = None;
     if !changes.is_empty() {

@@ -1,6 +1,6 @@
 //! Sources without domains: they move no project, and their usage moves with its project once its domain is known.
 
-use fairshared::cli::import::command::ImportArgs;
+use fairshared::cli::import::command::{ImportArgs, import_history};
 use fairshared::domain::identity;
 use fairshared::domain::tier::Tier;
 use fairshared::service::Role;
@@ -215,6 +215,40 @@ on_both! {
         let pinned = "project ocean: an admin has put the project into the domain \"sea\": reports for \"mars\" count \
                       there (1 row)";
         assert!(told.iter().any(|warning| warning == pinned), "{told:?}");
+    }
+
+    async fn a_corrected_map_makes_no_empty_domain_and_says_what_moves_the_project(db: TestDb) {
+        let desk = Desk::new(db).await;
+        let job = "1,bob,lake,,east,2026-02-09T02:00:00Z,2026-02-09T03:00:00Z,1,,\n\
+                   2,bob,lake,,east,2016-12-30T02:00:00Z,2016-12-30T03:00:00Z,1,,\n";
+        let args = |map: &str| ImportArgs { domain_map: Some(desk.file("map.csv", map)), ..desk.args(job) };
+        desk.import(&args("lake,water\n")).await;
+        // The names come before and after the first one in the alphabet.
+        for domain in ["river", "zone"] {
+            let report = desk.import(&args(&format!("lake,{domain}\nocean,{domain}\n"))).await;
+            let warnings = report.warnings();
+            let moves = format!(
+                "the map says {domain}, the project lake is in water: `fairshared projects set lake --domain {domain}` moves it"
+            );
+            assert!(warnings.contains(&moves), "{warnings:?}");
+            assert!(warnings.contains(&"the map has 1 project that no row of the file has: ocean".to_owned()), "{warnings:?}");
+            assert_eq!(report.to_json()["map_mismatches"]["misplaced"][0]["domain_name"], "water");
+            assert_eq!(domain_of(&desk, "lake"), "water");
+            assert!(desk.fixture.service.people().domain(domain).is_none(), "{domain}");
+            let group = desk.fixture.service.group(&admin(), "east").unwrap();
+            let shown: Vec<String> = group.whole().unwrap().rows.domains.iter().map(|row| row.domain_name.to_string()).collect();
+            assert_eq!(shown, ["water"]);
+        }
+        // A history says the same.
+        let history = ImportArgs { history: true, source: Some("old".to_owned()), ..args("lake,river\n") };
+        let report = import_history(&history, &desk.fixture.client(), &*desk.fixture.clock).await.unwrap();
+        assert!(report.warnings()[0].starts_with("the map says river, the project lake is in water: "), "{report}");
+        assert!(desk.fixture.service.people().domain("river").is_none());
+        // Once it is moved, nothing is left to say.
+        let change = ProjectChange { domain_name: KeyUpdate::To("river".to_owned()), ..ProjectChange::default() };
+        desk.fixture.service.put_project(admin(), identity::project("lake"), change).await.unwrap();
+        let warnings = desk.import(&args("lake,river\n")).await.warnings();
+        assert!(!warnings.iter().any(|warning| warning.starts_with("the map")), "{warnings:?}");
     }
 
     async fn a_map_moves_what_was_purged(db: TestDb) {

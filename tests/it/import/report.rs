@@ -2,6 +2,7 @@
 
 use fairshared::cli::import::earlier_rows::EarlierRows;
 use fairshared::cli::import::history::HistoryReport;
+use fairshared::cli::import::map_mismatches::MapMismatches;
 use fairshared::cli::import::outcome::{FileSummary, LocalRows};
 use fairshared::cli::import::report::ImportReport;
 
@@ -71,6 +72,7 @@ fn one_thing_is_told_in_the_singular() {
         left_out: 1,
         left_out_days: ["2024-03-01".parse().unwrap()].into(),
         without_domain: vec!["ml".to_owned()],
+        map_mismatches: MapMismatches::default(),
     };
     says(
         &history.to_string(),
