@@ -16,7 +16,7 @@ use super::fault::escape_key;
 use super::maps::{FastMap, FastSet};
 use super::mebibytes::{MEBIBYTES_KEY, MEMORY_SLOT, MemoryInMebibytes};
 
-/// The largest number of slots in one map.
+/// The largest number of slots in one map of a request. Sums may have more.
 pub const MAX_SLOTS: usize = 64;
 /// The largest number of new names from one source of input. Each name stays in memory as long as the process runs.
 pub const MAX_NAMES: usize = 10_000;
@@ -346,10 +346,11 @@ impl SlotValue for Usage {
 }
 
 impl<V: for<'de> Deserialize<'de> + Copy> SlotMap<V> {
-    /// Parses the stored form, without a limit on the number of names.
+    /// Parses the stored form, without limits: names are not counted, and a sum has the slots of all that it sums.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let map = deserializer.deserialize_map(SlotEntries::<V, V>::new(SlotName::stored))?;
+        let entries = SlotEntries::<V, V>::new(SlotName::stored);
+        let map = deserializer.deserialize_map(SlotEntries { most: usize::MAX, ..entries })?;
         deserializer.end()?;
         Ok(map)
     }
@@ -401,12 +402,14 @@ struct SlotEntries<V, W> {
     name: fn(&str) -> Result<SlotName, SlotNameError>,
     /// The value of memory that is given in MiB; `None` if [`MEBIBYTES_KEY`] is a slot like any other.
     of_mebibytes: Option<fn(MemoryInMebibytes) -> V>,
+    /// The largest number of slots.
+    most: usize,
     values: std::marker::PhantomData<W>,
 }
 
 impl<V, W> SlotEntries<V, W> {
     fn new(name: fn(&str) -> Result<SlotName, SlotNameError>) -> Self {
-        Self { name, of_mebibytes: None, values: std::marker::PhantomData }
+        Self { name, of_mebibytes: None, most: MAX_SLOTS, values: std::marker::PhantomData }
     }
 }
 
@@ -438,8 +441,8 @@ impl<'de, V: Copy, W: Deserialize<'de> + Into<V>> Visitor<'de> for SlotEntries<V
                 None => access.next_value::<W>()?.into(),
             };
             map.set(name, value);
-            if map.len() > MAX_SLOTS {
-                return Err(de::Error::custom(format!("names more than {MAX_SLOTS} slots")));
+            if map.len() > self.most {
+                return Err(de::Error::custom(format!("names more than {} slots", self.most)));
             }
         }
         Ok(map)

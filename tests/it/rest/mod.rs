@@ -32,6 +32,7 @@ mod key_limits;
 mod limited_keys;
 mod limited_reports;
 mod lists;
+mod many_slots;
 mod messages;
 mod metadata;
 mod operations;
