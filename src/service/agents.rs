@@ -173,35 +173,6 @@ impl Service {
     }
 }
 
-/// True for names such as `node[01-10]`, `node{1..2}`, `node(1-3)`, `node01-node10` and `node1,node2`, which people and
-/// workload managers write for several agents. A name like `rack01-10` may be that of one agent.
-pub fn looks_like_range(name: &str) -> bool {
-    let within = |(open, close): (char, char)| {
-        let (_, rest) = name.split_once(open)?;
-        rest.split_once(close).map(|(within, _)| within)
-    };
-    // One number in brackets is a part of the name of a virtual node of PBS.
-    let is_range = |text: &str| {
-        text.contains(['-', ',', ':'])
-            && text.contains(|c: char| c.is_ascii_digit())
-            && text.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | ',' | ':'))
-    };
-    let mut brackets = [('[', ']'), ('{', '}'), ('(', ')'), ('<', '>')].into_iter();
-    name.contains(',')
-        || name.contains("..")
-        || brackets.any(|pair| within(pair).is_some_and(is_range))
-        || name.match_indices('-').any(|(at, _)| is_first_and_last(&name[..at], &name[at + 1..]))
-}
-
-/// True for two names that differ in the number at their end, the lower one first.
-fn is_first_and_last(first: &str, last: &str) -> bool {
-    let without_number = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-    let ((first_name, first_number), (last_name, last_number)) =
-        (first.split_at(without_number(first)), last.split_at(without_number(last)));
-    let numbers = first_number.parse::<u64>().ok().zip(last_number.parse::<u64>().ok());
-    !first_name.is_empty() && first_name == last_name && numbers.is_some_and(|(first, last)| first < last)
-}
-
 /// Probable mistakes in the names of agents, each with a pointer to its place in the request.
 pub fn name_warnings<'a>(names: impl Iterator<Item = (String, &'a str)>) -> Vec<InputWarning> {
     let mut ranges = names.filter(|(_, name)| looks_like_range(name));

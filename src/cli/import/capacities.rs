@@ -18,7 +18,7 @@ use super::source::LineSource;
 use crate::domain::names::check_name;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::time::Timestamp;
-use crate::service::agents::looks_like_range;
+use crate::engine::group::agent_slots::looks_like_range;
 
 /// The amounts that one agent offered from `from` until `to`.
 #[derive(Clone, Debug, PartialEq)]

@@ -93,8 +93,8 @@ impl HistoryReport {
                 without_domain(&self.without_domain)
             )
         });
-        let of_slices = self.summary.device_slices.warning(self.summary.unit);
-        of_slices.into_iter().chain(of_domains).chain(self.map_mismatches.warnings()).collect()
+        let of_resources = self.summary.resource_warnings().into_iter();
+        of_resources.chain(of_domains).chain(self.map_mismatches.warnings()).collect()
     }
 
     pub fn to_json(&self) -> Value {

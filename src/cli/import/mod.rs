@@ -25,6 +25,7 @@ pub mod load;
 mod loose_json;
 mod lsf;
 pub mod map_mismatches;
+pub mod missing_amounts;
 mod neutral_csv;
 mod no_name;
 mod node_range;
