@@ -32,7 +32,7 @@ pub mod upkeep;
 pub mod work;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use accounting::purge::KEEP_BUCKETS_DAYS;
 use error::{Error, Result};
@@ -143,8 +143,8 @@ impl Engine {
         self.lines.waiting(group)
     }
 
-    /// All domains, projects and users of the server. The guard must not be held across an await.
-    pub(crate) fn people(&self) -> RwLockReadGuard<'_, PeopleDirectory> {
+    /// All domains, projects and users of the server.
+    pub(crate) fn people(&self) -> Arc<PeopleDirectory> {
         self.people.read()
     }
 

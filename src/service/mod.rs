@@ -53,7 +53,7 @@ pub mod weights;
 pub mod what_if;
 pub mod workloads;
 
-use std::sync::{Arc, OnceLock, RwLockReadGuard};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub use crate::domain::clock::Clock;
@@ -161,8 +161,8 @@ impl Service {
         self.engine.store()
     }
 
-    /// All domains, projects and users of the server. The guard must not be held across an await.
-    pub fn people(&self) -> RwLockReadGuard<'_, PeopleDirectory> {
+    /// All domains, projects and users of the server.
+    pub fn people(&self) -> Arc<PeopleDirectory> {
         self.engine.people()
     }
 

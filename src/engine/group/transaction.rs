@@ -22,8 +22,8 @@
 //! See "A write" in ARCHITECTURE.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, RwLockReadGuard};
 
 use serde_json::{Map, Value};
 
@@ -425,7 +425,7 @@ impl GroupTransaction {
     }
 
     /// The directory of people. The changes of this transaction appear in it with the commit.
-    pub fn people(&self) -> RwLockReadGuard<'_, PeopleDirectory> {
+    pub fn people(&self) -> Arc<PeopleDirectory> {
         self.engine.people.read()
     }
 

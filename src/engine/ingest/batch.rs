@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
+use super::archived_owners;
 use super::domain_assignment::{BatchWarning, DomainOverride, IndexedReports, late_domains, settle_domains, warnings};
 use super::earlier::{EarlierReports, note_backfill};
 use super::foreign_owners::ForeignOwners;
@@ -374,11 +375,16 @@ fn by_part(
     sizes.iter().map(part).collect()
 }
 
-/// Adds to each part warnings about its reports that were taken in another domain than they name.
+/// Adds to each part warnings about its reports that were taken in another domain than they name, and about people that stay
+/// archived.
 fn warn(session: &GroupTransaction, names: &[NamedOwner], kept: &[DomainOverride], done: &mut [IngestResult]) {
+    let people = session.people();
     let of_part = |part: usize| kept.iter().filter(move |kept| names[kept.at].part == part);
     for (part, done) in done.iter_mut().enumerate().filter(|_| !kept.is_empty()) {
-        done.warnings = warnings(&session.people(), of_part(part));
+        done.warnings = warnings(&people, of_part(part));
+    }
+    for (part, done) in done.iter_mut().enumerate().filter(|_| names.iter().any(|named| named.foreign.any())) {
+        done.warnings.extend(archived_owners::warnings(&people, names.iter().filter(|named| named.part == part)));
     }
 }
 

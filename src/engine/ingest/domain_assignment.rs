@@ -80,6 +80,10 @@ pub fn settle_domains(
         }
         true
     });
+    for (at, report) in reports.iter() {
+        let named = &mut names[*at];
+        named.foreign.domain = named.foreign.project || foreign.has_domain(named.part, &report.domain);
+    }
     (refused, elsewhere)
 }
 
@@ -94,10 +98,12 @@ fn withhold_foreign(
     let mut elsewhere = Vec::new();
     for (at, report) in reports.iter_mut() {
         let (named, project) = (&mut names[*at], report.owner.project);
-        if foreign.has_user(named.part, report.owner.user) {
+        named.foreign.user = foreign.has_user(named.part, report.owner.user);
+        if named.foreign.user {
             named.user = OwnerNames::default();
         }
-        if !foreign.has_project(named.part, project) {
+        named.foreign.project = foreign.has_project(named.part, project);
+        if !named.foreign.project {
             continue;
         }
         named.project = OwnerNames::default();

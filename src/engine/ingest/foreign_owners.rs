@@ -3,7 +3,7 @@
 //! Users and projects belong to the whole server. A project that moves to another domain moves in every group, and its
 //! weights and shares with it. Therefore a report by a key that is limited to resource groups neither moves nor names a
 //! project or user that has usage or weights in a group beyond the key's reach. Such a report counts in the domain in
-//! which the project is.
+//! which the project is, and what is archived stays so.
 
 use std::sync::Arc;
 
@@ -39,6 +39,11 @@ impl ForeignOwners {
     /// [`Self::has_project`] for users.
     pub fn has_user(&self, place: usize, user: UserId) -> bool {
         self.beyond(place).any(|group| group.facts.rows.has_user(user))
+    }
+
+    /// [`Self::has_project`] for domains.
+    pub fn has_domain(&self, place: usize, domain: &str) -> bool {
+        self.beyond(place).any(|group| group.facts.rows.domain(domain).is_some())
     }
 
     fn beyond(&self, place: usize) -> impl Iterator<Item = &Arc<GroupSnapshot>> {

@@ -39,6 +39,30 @@ pub struct IncomingReport {
     pub mistakes: Vec<ReportMistake>,
 }
 
+/// The parts of an owner that groups beyond the reach of the report's key have, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ForeignParts {
+    pub user: bool,
+    pub project: bool,
+    pub domain: bool,
+}
+
+impl ForeignParts {
+    pub fn any(self) -> bool {
+        self.user || self.project || self.domain
+    }
+
+    /// The parts that are foreign to two senders.
+    #[must_use]
+    pub fn both(self, other: Self) -> Self {
+        Self {
+            user: self.user && other.user,
+            project: self.project && other.project,
+            domain: self.domain && other.domain,
+        }
+    }
+}
+
 /// The owner that a report names, and the names that it gives.
 #[derive(Clone, Debug)]
 pub struct NamedOwner {
@@ -50,6 +74,7 @@ pub struct NamedOwner {
     pub stays: bool,
     /// True if the report names a domain other than the placeholder.
     pub has_domain: bool,
+    pub foreign: ForeignParts,
     /// The index of the delivery that the report came with.
     pub part: usize,
 }
@@ -60,7 +85,8 @@ impl IncomingReport {
         let Self { report, user, project, project_stays, mistakes: _ } = self;
         let has_domain = report.domain != UNKNOWN_DOMAIN;
         let (kernel, owner) = (report.id, report.owner);
-        (NamedOwner { kernel, owner, user, project, stays: project_stays, has_domain, part }, report)
+        let foreign = ForeignParts::default();
+        (NamedOwner { kernel, owner, user, project, stays: project_stays, has_domain, foreign, part }, report)
     }
 }
 

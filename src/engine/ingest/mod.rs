@@ -1,5 +1,6 @@
 //! Takes kernels from schedulers: checks, merges and stores reports, and infers ends that no report names.
 
+mod archived_owners;
 pub mod batch;
 pub mod domain_assignment;
 pub mod earlier;

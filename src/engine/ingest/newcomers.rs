@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use super::incoming::{NamedOwner, OwnerNames};
+use super::archived_owners::foreign_parts;
+use super::incoming::{ForeignParts, NamedOwner, OwnerNames};
 use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
 use crate::domain::kernel::{KernelPhase, KernelReport};
 use crate::domain::names::UNKNOWN_DOMAIN;
@@ -53,8 +54,9 @@ impl PeopleChanges {
             changes.call(people, named, now);
         }
         changes.settle(people);
+        let foreign = foreign_parts(taken);
         for report in reports {
-            changes.restore(people, report, now);
+            changes.restore(people, report, foreign.get(&report.id).copied().unwrap_or_default(), now);
         }
         changes
     }
@@ -164,20 +166,20 @@ impl PeopleChanges {
         self.users.retain(|id, user| people.user(*id).is_none_or(|known| **known != *user));
     }
 
-    /// Ends the archiving of a user, project or domain that is used again.
-    fn restore(&mut self, people: &PeopleDirectory, report: &KernelReport, now: Timestamp) {
+    /// Ends the archiving of a user, project or domain that is used again, unless it is foreign to the sender.
+    fn restore(&mut self, people: &PeopleDirectory, report: &KernelReport, foreign: ForeignParts, now: Timestamp) {
         let used_after = |archived_at: Option<Timestamp>| {
             let ended = (report.phase == KernelPhase::Terminated).then_some(report.terminated_at).flatten();
             archived_at.is_some_and(|archived_at| ended.is_none_or(|ended| ended > archived_at))
         };
         let Member { user, project } = report.owner;
-        if people.user(user).is_some_and(|known| used_after(known.archived_at)) {
+        if !foreign.user && people.user(user).is_some_and(|known| used_after(known.archived_at)) {
             let row = self.user(people, user, now);
             if row.archived_at.take().is_some() {
                 self.restored.push(RestoredEntity { action: "user.restored", target: user.to_string(), by: report.id });
             }
         }
-        if people.project(project).is_some_and(|known| used_after(known.archived_at)) {
+        if !foreign.project && people.project(project).is_some_and(|known| used_after(known.archived_at)) {
             let row = self.project(people, project, now, &report.domain);
             if row.archived_at.take().is_some() {
                 let target = project.to_string();
@@ -196,7 +198,7 @@ impl PeopleChanges {
                     let name: Arc<str> = Arc::from(name);
                     self.domains.insert(Arc::clone(&name), Domain::new(name, now));
                 }
-                Some(known) if used_after(known.archived_at) => {
+                Some(known) if !foreign.domain && used_after(known.archived_at) => {
                     let row = Domain { archived_at: None, ..Domain::clone(known) };
                     self.domains.insert(Arc::clone(&known.name), row);
                     self.restored.push(RestoredEntity {

@@ -26,7 +26,7 @@ pub async fn register(
     merged: &ChangedKernels,
     earlier: &EarlierReports,
 ) -> Result<bool> {
-    // What counts already lands in no other domain. Such a report only places a project that has no domain yet.
+    // A kernel that counts already lands in no other domain. Its report only places a project that has no domain yet.
     let places_project = |report: &&KernelReport| {
         let people = session.people();
         let domain = people.project(report.owner.project).map(|known| Arc::clone(&known.domain_name));

@@ -2,7 +2,7 @@
 //! neither SQL nor a reachable database.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use uuid::Uuid;
 
@@ -17,7 +17,7 @@ use crate::store::revision::TaggedRevision;
 use crate::store::{ConnectionTrait, Store, StreamTrait, Tx};
 
 /// The people of the server as of one revision.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct PeopleDirectory {
     revision: TaggedRevision,
     /// The number of times that everything was read again, because the database had gone back to an earlier state.
@@ -234,8 +234,11 @@ const BEFORE_ALL: i64 = -1;
 pub struct UsersRead(PeopleDirectory);
 
 /// The directory of this process. Reading it does not wait for the database.
+///
+/// The lock is held for as long as an `Arc` is copied or a few rows are changed, and never while a reader looks through all people: a
+/// report that waits to change them would hold up every other reader, sequences and probes too.
 #[derive(Debug, Default)]
-pub struct CurrentDirectory(RwLock<PeopleDirectory>);
+pub struct CurrentDirectory(RwLock<Arc<PeopleDirectory>>);
 
 impl CurrentDirectory {
     /// The people of a starting server, without its users. Users are many, and the state of a group does not need them,
@@ -252,21 +255,21 @@ impl CurrentDirectory {
             Ok(UsersRead(directory))
         });
         let rows = people::all_but_users_since(db, BEFORE_ALL).await?;
-        people.write().replace(rows, until);
+        Arc::make_mut(&mut people.write()).replace(rows, until);
         Ok((people, users))
     }
 
     /// Takes over the users that were read.
     pub fn take_users(&self, UsersRead(read): UsersRead) {
-        self.write().users = read.users;
+        Arc::make_mut(&mut self.write()).users = read.users;
     }
 
-    /// The guard must not be held across an await.
-    pub fn read(&self) -> RwLockReadGuard<'_, PeopleDirectory> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    /// The present directory. Later changes make another one, if this one is still in use then.
+    pub fn read(&self) -> Arc<PeopleDirectory> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, PeopleDirectory> {
+    fn write(&self) -> RwLockWriteGuard<'_, Arc<PeopleDirectory>> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -306,14 +309,15 @@ impl CurrentDirectory {
         let has_passed = if stored.contradicts(known) { Some(false) } else { people::has_passed(db, known).await? };
         if has_passed == Some(true) {
             let rows = people::changed_since(db, known.number()).await?;
-            self.write().apply(rows, stored);
+            Arc::make_mut(&mut self.write()).apply(rows, stored);
             return Ok(true);
         }
         let rows = people::changed_since(db, BEFORE_ALL).await?;
-        let mut directory = self.write();
-        if directory.revision != known {
+        let mut current = self.write();
+        if current.revision != known {
             return Ok(false);
         }
+        let directory = Arc::make_mut(&mut current);
         directory.replace(rows, stored);
         directory.rewinds += u64::from(has_passed == Some(false));
         Ok(true)
@@ -325,9 +329,9 @@ impl CurrentDirectory {
             let known = self.read().revision;
             let stored = people::revision(db).await?;
             let rows = people::changed_since(db, BEFORE_ALL).await?;
-            let mut directory = self.write();
-            if directory.revision == known {
-                directory.replace(rows, stored);
+            let mut current = self.write();
+            if current.revision == known {
+                Arc::make_mut(&mut current).replace(rows, stored);
                 return Ok(());
             }
         }
@@ -339,7 +343,8 @@ impl CurrentDirectory {
         rows.domains.iter_mut().for_each(|row| row.revision = number);
         rows.projects.iter_mut().for_each(|row| row.revision = number);
         rows.users.iter_mut().for_each(|row| row.revision = number);
-        let mut directory = self.write();
+        let mut current = self.write();
+        let directory = Arc::make_mut(&mut current);
         // A revision between the two may not be known yet. The next sync then reads both.
         let until = if directory.revision == lock.before { lock.revision } else { directory.revision };
         directory.apply(rows, until);
@@ -347,7 +352,8 @@ impl CurrentDirectory {
 
     /// Notes newer starts of kernels that named the present domain of their project.
     pub fn starts_noted(&self, projects: Vec<Project>) {
-        let mut directory = self.write();
+        let mut current = self.write();
+        let directory = Arc::make_mut(&mut current);
         for noted in projects {
             if let Some(known) = directory.projects.get_mut(noted.id.0)
                 && known.domain_name == noted.domain_name

@@ -20,7 +20,7 @@ pub(super) trait NamedEntity {
 }
 
 /// All entities of one kind.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct NamedEntities<E> {
     rows: FastMap<Uuid, Arc<E>>,
     names: FastMap<Arc<str>, NameHolder>,

@@ -4,8 +4,7 @@
 //! the role `user` sees its user. For such a key all other people do not exist: a request about them gets the same
 //! answer as one about unknown people, so that no key can find out which people other groups have.
 
-use std::ops::Deref;
-use std::sync::{Arc, RwLockReadGuard};
+use std::sync::Arc;
 
 use crate::domain::ids::{ProjectId, UserId};
 use crate::engine::group::snapshots::GroupSnapshot;
@@ -40,23 +39,6 @@ impl VisiblePeople<'_> {
     }
 }
 
-/// The directory, or a copy of the part that a limited key may see.
-pub(in crate::service) enum SeenPeople<'a> {
-    All(RwLockReadGuard<'a, PeopleDirectory>),
-    Some(Box<PeopleDirectory>),
-}
-
-impl Deref for SeenPeople<'_> {
-    type Target = PeopleDirectory;
-
-    fn deref(&self) -> &PeopleDirectory {
-        match self {
-            Self::All(people) => people,
-            Self::Some(people) => people,
-        }
-    }
-}
-
 impl Service {
     /// The part of `people` that a caller with this reach may see.
     pub(in crate::service) fn visible_people<'a>(
@@ -71,11 +53,11 @@ impl Service {
         VisiblePeople { people, groups: key_reach.is_limited().then(reached), own_user: key_reach.own_user() }
     }
 
-    /// A directory of the people that the caller may see. For simulations, which look up people in many places.
-    pub(in crate::service) fn seen_people(&self, caller: &Caller) -> SeenPeople<'_> {
+    /// The directory, or a copy of the part that a limited key may see. For simulations, which look up people in many places.
+    pub(in crate::service) fn seen_people(&self, caller: &Caller) -> Arc<PeopleDirectory> {
         let (people, key_reach) = (self.people(), caller.key_reach());
         if !key_reach.is_limited() {
-            return SeenPeople::All(people);
+            return people;
         }
         let visible = self.visible_people(&key_reach, &people);
         let seen = people.only(
@@ -83,6 +65,6 @@ impl Service {
             |project| visible.has_project(project),
             |user| visible.has_user(user),
         );
-        SeenPeople::Some(Box::new(seen))
+        Arc::new(seen)
     }
 }

@@ -84,6 +84,29 @@ on_both! {
     }
 
     /// The key moves and names people that only its group has, as any key does.
+    async fn it_ends_no_archiving_of_what_another_group_has(db: TestDb) {
+        let (server, key) = two_groups(db).await;
+        let paths = [format!("/users/{}", id("alice")), format!("/projects/{}", id("vision")), "/domains/research".to_owned()];
+        for path in &paths {
+            server.call("PUT", path, Some(&json!({"archived": true}))).await.json(200);
+        }
+        let archived = async || {
+            let mut all = Vec::new();
+            for path in &paths {
+                all.push(server.get(path).await["archived"].clone());
+            }
+            all
+        };
+        assert_eq!(archived().await, [true, true, true]);
+        let running = kernel("o1", "alice", "vision", START);
+        let answer = report(&server, &key, "other", json!([running])).await;
+        assert_eq!((&answer["accepted"], &answer["warnings"][0]["code"]), (&json!(1), &json!("archived_elsewhere")), "{answer}");
+        assert_eq!(archived().await, [true, true, true]);
+        // A key for all groups still ends it.
+        report(&server, &server.key, GROUP, json!([kernel("k9", "alice", "vision", START)])).await;
+        assert_eq!(archived().await, [false, false, false]);
+    }
+
     async fn it_moves_and_names_its_own(db: TestDb) {
         let (server, key) = two_groups(db).await;
         let own = |name: &str, start: &str, changes: &Value| with(kernel(name, "dora", "radio", start), changes);
