@@ -226,12 +226,15 @@ fn is_plain() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
+/// The first characters of what spreadsheets take for a formula.
+const FORMULA_STARTS: [char; 10] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}', '\t', '\r'];
+
 /// A cell of CSV that no spreadsheet executes. Spreadsheets take a text that begins with `=`, `+`, `-`, `@`, a tab or a
 /// carriage return for a formula, and reports contain names that users have chosen. Such a text gets an apostrophe in
-/// front. Numbers stay as they are. `ui/src/lib/csv.ts` has the same rule for the web pages.
+/// front, and so does one with their full-width forms. Numbers stay as they are. `ui/src/lib/csv.ts` has the same rule for the web pages.
 fn harmless_cell(cell: String) -> String {
     let is_number = || cell.parse::<f64>().is_ok_and(f64::is_finite);
-    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number() { format!("'{cell}") } else { cell }
+    if cell.starts_with(FORMULA_STARTS) && !is_number() { format!("'{cell}") } else { cell }
 }
 
 /// Converts an error of writing CSV. A closed output keeps its kind.

@@ -32,6 +32,8 @@ pub type Result<T> = std::result::Result<T, Problem>;
 /// The seconds after which a refused request may be sent again.
 const RETRY_AFTER: &str = "1";
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
+/// The media types of bodies that say what is wrong. Others come from libraries, as plain text or empty.
+const WRITTEN_ERRORS: [&str; 2] = ["application/problem+json", "application/graphql-response+json"];
 const MISSING_KEY: &str = "Bearer realm=\"fairshared\"";
 const WRONG_KEY: &str = "Bearer realm=\"fairshared\", error=\"invalid_token\"";
 
@@ -170,14 +172,18 @@ pub fn finish(mut response: Response<Body>, request_id: &str) -> Response<Body> 
         return written;
     }
     let status = response.status();
-    let is_written = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == PROBLEM_JSON);
-    if is_written || !(status.is_client_error() || status.is_server_error()) {
+    if has_written_error(response.headers()) || !(status.is_client_error() || status.is_server_error()) {
         return response;
     }
     let mut written = Problem::of_status(status).write(request_id);
     copy_headers(&CORS_HEADERS, response.headers(), written.headers_mut());
     copy_headers(&[header::ALLOW, header::RETRY_AFTER], response.headers(), written.headers_mut());
     written
+}
+
+fn has_written_error(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().is_some_and(|kind| WRITTEN_ERRORS.contains(&kind.trim()))
 }
 
 fn copy_headers(names: &[HeaderName], from: &HeaderMap, to: &mut HeaderMap) {

@@ -128,7 +128,7 @@ on_both! {
             run(&f.db, ["projects", "set", &ml, &format!("--display-name={display_name}")]).ok();
             run(&f.db, ["projects", "list", "-o", "csv"]).ok()
         };
-        for text in ["=1+1", "+cmd|x", "-1+1", "-inf", "@SUM(A1)"] {
+        for text in ["=1+1", "+cmd|x", "-1+1", "-inf", "@SUM(A1)", "\u{ff1d}1+1", "\u{ff20}x"] {
             let csv = show(text);
             assert!(csv.contains(&format!(",'{text},{ml},")), "{csv}");
         }

@@ -52,7 +52,7 @@ async fn assert_answers(server: &Server, when: &str) {
     let division = server.get(&group("/division")).await;
     let queue = |name: &str| division["queues"].as_array().unwrap().iter().find(|q| q["name"] == name).unwrap();
     let forecasting = queue("forecasting");
-    assert!(figure(&forecasting["allocated"]["cuda.device"]) < 16.0, "{when}: {forecasting}");
+    assert_eq!(forecasting["allocated"]["cuda.device"], "0", "{when}: {forecasting}");
     assert!(figure(&forecasting["fair_share"]["cuda.device"]) >= 16.0, "{when}: {forecasting}");
     let in_use: f64 = ["research", "life-science", "education", "industry"]
         .iter()

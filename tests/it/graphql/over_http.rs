@@ -139,6 +139,22 @@ on_both! {
         assert!(answered.body["errors"][0]["extensions"]["code"] != "missing_variable", "{}", answered.body);
     }
 
+    async fn the_whole_server_leaves_the_errors_of_a_refused_request_as_they_are(db: TestDb) {
+        let server = Server::new(db).await;
+        let send = async |method: &str, path: &str, body: Body| {
+            let request = request(&server.key, method, path).header("accept", GRAPHQL).header("content-type", "application/json");
+            server.send(request.body(body).unwrap()).await
+        };
+        let unknown = send("POST", "/graphql", json!({"query": "{ nope }"}).to_string().into()).await;
+        let unreadable = send("GET", &address(&[("query", "{")]), Body::empty()).await;
+        for refused in [&unknown, &unreadable] {
+            assert_eq!(refused.header("content-type"), "application/graphql-response+json; charset=utf-8");
+            let body = refused.json(400);
+            assert_eq!((body.get("data"), &body["errors"][0]["extensions"]["code"]), (None, &json!("invalid_query")), "{body}");
+        }
+        assert!(unknown.json(400)["errors"][0]["message"].as_str().unwrap().contains("nope"));
+    }
+
     async fn an_executed_request_has_data_and_a_success_status(db: TestDb) {
         let api = Api::cluster(db).await;
         let partial = json!({"query": r#"{ resource_groups { name } job_runs(job: "nope") { count } }"#});

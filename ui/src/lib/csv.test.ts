@@ -6,7 +6,7 @@ it("writes what spreadsheets read, and no formulas", () => {
 });
 
 it("puts an apostrophe before a text that a spreadsheet would run, and none before a number", () => {
-  const texts = ["=1+1", "+cmd|x", "-1+1", "-inf", "@SUM(A1)", "\t=1", "\r=1"];
+  const texts = ["=1+1", "+cmd|x", "-1+1", "-inf", "@SUM(A1)", "\t=1", "\r=1", "\uff1d1+1"];
   const numbers = ["-1.5", "+2", "-2e-7", -3];
-  expect(csv(["=head"], [texts, numbers])).toBe(`'=head\r\n'=1+1,'+cmd|x,'-1+1,'-inf,'@SUM(A1),'\t=1,"'\r=1"\r\n-1.5,+2,-2e-7,-3\r\n`);
+  expect(csv(["=head"], [texts, numbers])).toBe(`'=head\r\n'=1+1,'+cmd|x,'-1+1,'-inf,'@SUM(A1),'\t=1,"'\r=1",'\uff1d1+1\r\n-1.5,+2,-2e-7,-3\r\n`);
 });

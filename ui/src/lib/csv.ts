@@ -1,7 +1,7 @@
 // Tables as CSV files of the browser.
 
 /** Spreadsheets take a text that begins so for a formula, and names are what users have chosen. `src/cli/output.rs` has the same rule for the commands. */
-const FORMULA = /^[=+\-@\t\r]/;
+const FORMULA = /^[=+\-@\uff1d\uff0b\uff0d\uff20\t\r]/;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 function cell(value: string | number | null | undefined): string {
