@@ -6,7 +6,7 @@ use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
 use crate::domain::time::Timestamp;
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::error::{Error, Result};
 use crate::process::name::name;
 use crate::store::holders::{BEAT_EVERY, JobHolder};
@@ -73,7 +73,7 @@ pub enum LeaseResult {
     },
 }
 
-impl Engine {
+impl FairShareEngine {
     /// Registers this process among those that run jobs, until the value is dropped.
     #[tracing::instrument(name = "engine.leases.join", level = "debug", skip_all, err(level = "debug"))]
     pub async fn join(&self) -> Result<ProcessPresence> {

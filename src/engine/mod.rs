@@ -7,11 +7,11 @@
 //!
 //! The engine knows no rights. `service` is the layer above: it decides who may see or change something, calls the engine, and
 //! passes the author of a change for the audit log ([`audit::AuditAuthor`]). Layers above `service` may name types of the
-//! engine, such as the rows of a snapshot; only `service` has an [`Engine`] to call.
+//! engine, such as the rows of a snapshot; only `service` has an [`FairShareEngine`] to call.
 //!
 //! Invariants:
 //! - What is in memory belongs to one revision of the database, and is read again when the database has another one
-//!   ([`Engine::refresh`]), also after the database has gone back to an earlier state (`upkeep::rewinds`).
+//!   ([`FairShareEngine::refresh`]), also after the database has gone back to an earlier state (`upkeep::rewinds`).
 //! - Only the holder of a group's slot writes the group in this process, publishes it or removes it.
 //! - What is only remembered of requests, such as the last sequences, is not here but in `service`.
 //!
@@ -63,7 +63,7 @@ type Slot = Arc<tokio::sync::Mutex<Option<GroupState>>>;
 type SlotGuard = tokio::sync::OwnedMutexGuard<Option<GroupState>>;
 
 /// The state of this process over one database. It lives as long as the process.
-pub struct Engine {
+pub struct FairShareEngine {
     pub(crate) store: Store,
     pub(crate) clock: ClockWatch,
     pub(crate) published: PublishedSnapshots,
@@ -91,7 +91,7 @@ pub struct Engine {
     pub(crate) health: Arc<ServiceHealth>,
 }
 
-impl Engine {
+impl FairShareEngine {
     /// The present time, or the latest time that has certainly come while the clock is doubted.
     pub(crate) fn trusted_now(&self) -> Timestamp {
         self.clock.trusted_time()

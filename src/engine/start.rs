@@ -14,7 +14,7 @@ use super::people::CurrentDirectory;
 use super::rank_memory::RankMemory;
 use super::upkeep::clock_watch::ClockWatch;
 use super::upkeep::rewinds::RewindWatch;
-use super::{Engine, SlotGuard};
+use super::{FairShareEngine, SlotGuard};
 use crate::domain::clock::Clock;
 use crate::process::random;
 use crate::store::{self, Store, Tx};
@@ -39,10 +39,10 @@ impl EngineStart {
     }
 
     /// The engine, with the state of all groups published. It knows no keys yet.
-    pub(crate) async fn engine(self, clock: Arc<dyn Clock>) -> Result<Arc<Engine>> {
+    pub(crate) async fn engine(self, clock: Arc<dyn Clock>) -> Result<Arc<FairShareEngine>> {
         let Self { store, moment } = self;
         let (people, users) = CurrentDirectory::load(&store, &moment).await?;
-        let engine = Arc::new(Engine {
+        let engine = Arc::new(FairShareEngine {
             people,
             store,
             clock: ClockWatch::new(clock),
@@ -73,7 +73,7 @@ impl EngineStart {
 }
 
 /// The state of every group. It is published after the users are known.
-async fn states(engine: &Engine, moment: &Tx) -> Result<Vec<(SlotGuard, GroupState)>> {
+async fn states(engine: &FairShareEngine, moment: &Tx) -> Result<Vec<(SlotGuard, GroupState)>> {
     let mut states = Vec::new();
     for group in store::groups::list(moment).await? {
         let slot = engine.slot(&group.name).lock_owned().await;

@@ -31,9 +31,10 @@ pub type Result<T> = std::result::Result<T, Problem>;
 
 /// The seconds after which a refused request may be sent again.
 const RETRY_AFTER: &str = "1";
-const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
+const PROBLEM_TYPE: &str = "application/problem+json";
+const PROBLEM_JSON: HeaderValue = HeaderValue::from_static(PROBLEM_TYPE);
 /// The media types of bodies that say what is wrong. Others come from libraries, as plain text or empty.
-const WRITTEN_ERRORS: [&str; 2] = ["application/problem+json", "application/graphql-response+json"];
+const WRITTEN_ERRORS: [&str; 2] = [PROBLEM_TYPE, "application/graphql-response+json"];
 const MISSING_KEY: &str = "Bearer realm=\"fairshared\"";
 const WRONG_KEY: &str = "Bearer realm=\"fairshared\", error=\"invalid_token\"";
 

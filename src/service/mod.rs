@@ -1,6 +1,6 @@
 //! Use-cases: each authorises the caller, takes what the engine has in memory or lets the engine change it, applies the
 //! domain's rules, and audits. REST, GraphQL, the command line and the jobs call only this layer. They use types of the
-//! engine, and have no [`Engine`] of their own.
+//! engine, and have no [`FairShareEngine`] of their own.
 
 pub mod access;
 pub mod agents;
@@ -71,7 +71,7 @@ use sequence::memory::SequenceMemory;
 use start::ServiceStart;
 
 use crate::domain::time::Timestamp;
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::group::snapshots::GroupSnapshot;
 use crate::engine::people::PeopleDirectory;
 use crate::engine::upkeep::health::ServiceHealth;
@@ -81,7 +81,7 @@ use crate::store::Store;
 /// The service behind all interfaces. Cloning the `Arc` is cheap; it lives as long as the process. It alone has the engine,
 /// so that no interface reads or changes anything without a use-case.
 pub struct Service {
-    engine: Arc<Engine>,
+    engine: Arc<FairShareEngine>,
     /// The time for which keys in memory are accepted while the database cannot be read.
     key_grace: OnceLock<Option<Duration>>,
     /// The last sequences that schedulers got.
@@ -111,7 +111,7 @@ impl Service {
     }
 
     /// The use-cases over `engine`. They remember no requests yet.
-    fn over(engine: Arc<Engine>) -> Arc<Self> {
+    fn over(engine: Arc<FairShareEngine>) -> Arc<Self> {
         Arc::new(Self {
             key_grace: OnceLock::new(),
             sequences: SequenceMemory::default(),

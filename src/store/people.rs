@@ -84,6 +84,11 @@ impl Project {
     pub fn shown(&self) -> Option<&Arc<str>> {
         self.name.as_ref().or(self.display_name.as_ref())
     }
+
+    /// The name that is shown, or the id of who has none.
+    pub fn shown_or_id(&self) -> String {
+        self.shown().map_or_else(|| self.id.to_string(), ToString::to_string)
+    }
 }
 
 impl User {
@@ -94,6 +99,11 @@ impl User {
     /// The name that is shown with the id.
     pub fn shown(&self) -> Option<&Arc<str>> {
         self.name.as_ref().or(self.display_name.as_ref())
+    }
+
+    /// The name that is shown, or the id of who has none.
+    pub fn shown_or_id(&self) -> String {
+        self.shown().map_or_else(|| self.id.to_string(), ToString::to_string)
     }
 }
 

@@ -16,6 +16,7 @@ use super::map_mismatches::MapMismatches;
 use super::outcome::FileSummary;
 use super::report::without_domain;
 use super::{ImportError, TraceReader};
+use crate::api::input_warning::list_names;
 use crate::cli::nouns::with_noun;
 use crate::domain::bucket::DayUsage;
 use crate::domain::ids::KernelId;
@@ -158,11 +159,7 @@ fn day_ranges(days: &BTreeSet<Day>) -> String {
             [] => None,
         })
         .collect();
-    let shown = ranges[..ranges.len().min(RANGES_SHOWN)].join(", ");
-    match ranges.len().saturating_sub(RANGES_SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
+    list_names(&ranges, RANGES_SHOWN)
 }
 
 /// Imports the usage of the jobs of `reader` as the history `source`. A file that ends early changes nothing.

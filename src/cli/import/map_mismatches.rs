@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::api::{ImportApi, ProjectRow};
 use super::domain_map::DomainMap;
+use crate::api::input_warning::list_names;
 use crate::cli::failure::CommandFailure;
 use crate::cli::nouns::with_noun;
 use crate::domain::names::UNKNOWN_DOMAIN;
@@ -75,10 +76,7 @@ impl MapMismatches {
         }
         if !self.without_rows.is_empty() {
             let projects = with_noun(self.without_rows.len() as u64, "project", "projects");
-            let mut names = self.without_rows[..self.without_rows.len().min(PROJECTS_NAMED)].join(", ");
-            if let Some(more @ 1..) = self.without_rows.len().checked_sub(PROJECTS_NAMED) {
-                names = format!("{names} and {more} more");
-            }
+            let names = list_names(&self.without_rows, PROJECTS_NAMED);
             warnings.push(format!("the map has {projects} that no row of the file has: {names}"));
         }
         warnings

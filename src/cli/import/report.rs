@@ -9,6 +9,7 @@ use super::earlier_rows::EarlierRows;
 use super::map_mismatches::MapMismatches;
 use super::outcome::{FileSummary, ReasonTally};
 use super::rebase::TimeShift;
+use crate::api::input_warning::list_names;
 use crate::cli::nouns::with_noun;
 use crate::cli::refusals::RefusedRows;
 use crate::domain::names::UNKNOWN_DOMAIN;
@@ -95,16 +96,10 @@ const NAMES_SHOWN: usize = 5;
 /// The beginning of a warning about projects without a known domain.
 pub(super) fn without_domain(names: &[String]) -> String {
     let projects = with_noun(names.len() as u64, "project", "projects");
-    format!("no domain is known of {projects} ({}); what they used counts in {UNKNOWN_DOMAIN:?}", first_names(names))
-}
-
-/// The first names of a list, and the number of the others.
-fn first_names(names: &[String]) -> String {
-    let first = names[..names.len().min(NAMES_SHOWN)].join(", ");
-    match names.len().saturating_sub(NAMES_SHOWN) {
-        0 => first,
-        more => format!("{first} and {more} more"),
-    }
+    format!(
+        "no domain is known of {projects} ({}); what they used counts in {UNKNOWN_DOMAIN:?}",
+        list_names(names, NAMES_SHOWN)
+    )
 }
 
 impl ImportReport {
@@ -151,7 +146,7 @@ impl ImportReport {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.summary.resource_warnings();
         if !self.unused_accelerators.is_empty() {
-            let groups = first_names(&self.unused_accelerators);
+            let groups = list_names(&self.unused_accelerators, NAMES_SHOWN);
             warnings.push(format!(
                 "the capacities have gpu, and no job held an accelerator in the resource groups {groups}: does the file \
                  say so in a field that it lacks, like AllocTRES with gres/gpu, AllocGRES or naccelerators?"

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::domain::ids::{GroupKey, KernelKey};
 use crate::domain::time::{Day, Timestamp};
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::error::{Error, Result};
 use crate::engine::group::transaction::GroupTransaction;
 use crate::engine::leases::LeasedWork;
@@ -33,7 +33,7 @@ struct CompactionStep {
     next: Option<Timestamp>,
 }
 
-impl Engine {
+impl FairShareEngine {
     /// Compacts the records of each day that ended at least `raw_days` days ago.
     #[tracing::instrument(
         name = "engine.accounting.compaction.compact",

@@ -10,7 +10,7 @@ use crate::domain::ids::Owner;
 use crate::domain::ledger::Ledger;
 use crate::domain::slots::SlotUsages;
 use crate::domain::time::Day;
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::audit::label;
 use crate::engine::error::{Error, Result};
 use crate::engine::group::state::GroupState;
@@ -29,7 +29,7 @@ pub struct ConservationResult {
     pub records_from: Option<Day>,
 }
 
-impl Engine {
+impl FairShareEngine {
     /// Audits one group as of one moment. No writer waits for it.
     #[tracing::instrument(
         name = "engine.accounting.conservation.audit_conservation",

@@ -11,7 +11,7 @@ use crate::domain::ids::{GroupKey, Owner};
 use crate::domain::maps::FastMap;
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::time::Day;
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::error::Result;
 use crate::engine::group::state::GroupState;
 use crate::engine::group::transaction::GroupTransaction;
@@ -23,7 +23,7 @@ use crate::store::{ConnectionTrait, StreamTrait};
 /// The number of records that are in memory at the same time.
 const PAGE_RECORDS: u64 = 20_000;
 
-impl Engine {
+impl FairShareEngine {
     /// Folds the group's buckets again from its records. Returns the number of buckets that differed.
     #[tracing::instrument(name = "engine.accounting.folding.rebuild", level = "debug", skip_all, err(level = "debug"))]
     pub async fn rebuild(self: &Arc<Self>, work: impl Into<LeasedWork>) -> Result<u64> {

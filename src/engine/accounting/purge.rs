@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::domain::time::{Day, Timestamp};
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::error::Result;
 use crate::engine::group::snapshots::GroupSnapshot;
 use crate::engine::group::transaction::GroupTransaction;
@@ -71,7 +71,7 @@ async fn remove_days(session: &mut GroupTransaction, before: Day) -> Result<(u64
     Ok((removed, until < before))
 }
 
-impl Engine {
+impl FairShareEngine {
     /// Removes records that no look-back can reach any more, and buckets and day totals of days before
     /// `keep_buckets_days`.
     #[tracing::instrument(name = "engine.accounting.purge.purge", level = "debug", skip_all, err(level = "debug"))]
@@ -202,7 +202,7 @@ impl Engine {
         self.longest_look_back_except("")
     }
 
-    /// [`Engine::longest_look_back`] without one group. No group has an empty name.
+    /// [`FairShareEngine::longest_look_back`] without one group. No group has an empty name.
     pub(super) fn longest_look_back_except(&self, group: &str) -> u32 {
         let reach_days =
             |group: &Arc<GroupSnapshot>| group.facts.options.lookback_days + group.facts.options.decay_unit_days;

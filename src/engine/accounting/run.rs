@@ -36,7 +36,7 @@ use crate::domain::outstanding::OutstandingKernels;
 use crate::domain::slice::{self, GapPolicy, RunParameters};
 use crate::domain::slots::SlotUsages;
 use crate::domain::time::{Day, MICROS_PER_SECOND, TimeSpan, Timestamp};
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::error::Result;
 use crate::engine::group::state::{GroupState, UserOccupancy, add_occupied};
 use crate::engine::group::transaction::GroupTransaction;
@@ -132,7 +132,7 @@ struct GapTally {
     dropped: SlotUsages,
 }
 
-impl Engine {
+impl FairShareEngine {
     /// Records usage up to now and recomputes all factors and ranks.
     #[tracing::instrument(name = "engine.accounting.run.aggregate", level = "debug", skip_all, err(level = "debug"))]
     pub async fn aggregate(self: &Arc<Self>, work: impl Into<LeasedWork>) -> Result<AggregationResult> {

@@ -4,7 +4,7 @@ use crate::api::input_warning::InputWarning;
 use crate::domain::ids::GroupKey;
 use crate::domain::options::FairShareOptions;
 use crate::domain::time::Day;
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::error::Result;
 use crate::engine::group::state::GroupState;
 use crate::engine::group::transaction::GroupTransaction;
@@ -17,7 +17,7 @@ pub async fn warnings(session: &GroupTransaction, before: &FairShareOptions) -> 
 
 /// A warning if the options of a group reach less far than those before, so that the next purge removes records.
 pub async fn warnings_in(
-    engine: &Engine,
+    engine: &FairShareEngine,
     db: &impl ConnectionTrait,
     state: &GroupState,
     before: &FairShareOptions,
@@ -67,7 +67,7 @@ pub struct LostRecords {
 /// The records that the group would lose because its look-back was longer under the options `before`; `None` if there are
 /// none.
 pub async fn lost_records(
-    engine: &Engine,
+    engine: &FairShareEngine,
     db: &impl ConnectionTrait,
     group: GroupReach<'_>,
     before: &FairShareOptions,

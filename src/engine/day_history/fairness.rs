@@ -6,7 +6,7 @@ use super::recent_usage::known_uses;
 use crate::domain::fairness::{TierReport, report};
 use crate::domain::tier::Tier;
 use crate::domain::time::Timestamp;
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::error::{Error, Result};
 use crate::engine::group::snapshots::GroupSnapshot;
 use crate::engine::leases::LeasedWork;
@@ -37,7 +37,7 @@ pub(crate) fn known_reports(group: &GroupSnapshot, lengths: &[u32], now: Timesta
     run_blocking(|| known_uses(group, lengths, now).iter().map(|uses| report(tree, uses)).collect())
 }
 
-impl Engine {
+impl FairShareEngine {
     /// Stores the fairness so far of the day of the group's last calculation. Returns the number of tiers.
     #[tracing::instrument(
         name = "engine.day_history.fairness.keep_fairness",

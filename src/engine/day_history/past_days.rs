@@ -8,7 +8,7 @@ use super::shares::ShareDayRows;
 use crate::domain::fairness::PendingCounts;
 use crate::domain::outstanding::OutstandingKernels;
 use crate::domain::time::Day;
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::error::{Error, Result};
 use crate::engine::group::fork::StateFork;
 use crate::engine::group::snapshots::GroupSnapshot;
@@ -18,7 +18,7 @@ use crate::store;
 use crate::store::fairness_days::FairnessDay;
 use crate::store::share_days::ShareDay;
 
-impl Engine {
+impl FairShareEngine {
     /// Writes factors, ranks and fairness of every day from `first` until yesterday, with the present weights, options
     /// and people. What was held on those days is not known; `waited` contains the owners with pending workloads on
     /// each day.

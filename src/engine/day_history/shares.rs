@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::Owner;
 use crate::domain::time::Day;
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::error::{Error, Result};
 use crate::engine::group::snapshots::GroupSnapshot;
 use crate::engine::group::snapshots::entitlements::SnapshotEntitlements;
@@ -61,7 +61,7 @@ impl ShareDayRows {
     }
 }
 
-impl Engine {
+impl FairShareEngine {
     /// Writes the rows of a past day after its last run, unless a run of the present day has come already. Writing a
     /// day twice gives the same rows.
     #[tracing::instrument(

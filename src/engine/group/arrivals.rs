@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::error::Result;
 use crate::store;
 
@@ -21,7 +21,7 @@ const MIN_READ_INTERVAL: Duration = Duration::from_millis(100);
 #[derive(Debug, Default)]
 pub struct GroupArrivals(Mutex<Option<Instant>>);
 
-impl Engine {
+impl FairShareEngine {
     /// True for a group that this server knows.
     pub(crate) fn has_group(&self, group: &str) -> bool {
         self.published.get(group).is_some()

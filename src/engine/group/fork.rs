@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::snapshots::GroupSnapshot;
 use super::state::GroupState;
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::error::{Error, Result};
 use crate::store::{Tx, groups};
 
@@ -15,7 +15,7 @@ pub struct StateFork {
     pub snapshot: Tx,
 }
 
-impl Engine {
+impl FairShareEngine {
     /// Forks the group as it is stored. Readers see the same state, or will see it once it is published.
     pub(crate) async fn fork(&self, name: &str) -> Result<StateFork> {
         let unknown = || Error::unknown_group(name);

@@ -9,11 +9,11 @@ use crate::domain::capacity::CapacityCalendar;
 use crate::domain::explain::count::ContributionScale;
 use crate::domain::factor::HistoryDecayer;
 use crate::domain::ledger::Ledger;
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::error::Result;
 use crate::store::{self, ConnectionTrait, StreamTrait};
 
-impl Engine {
+impl FairShareEngine {
     /// The normalised days of a snapshot. The first request for them reads them from `db`, unless a run of this process has
     /// calculated them.
     pub(crate) async fn load_normalized_days<'a>(

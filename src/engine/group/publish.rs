@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::snapshots::rows::RankedRows;
 use super::transaction::GroupTransaction;
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::audit::AuditAuthor;
 use crate::engine::error::Result;
 
 /// Publishes all groups again for which `shows` is true, because they show changed people.
-pub async fn publish_where(engine: &Arc<Engine>, shows: impl Fn(&str, &RankedRows) -> bool) {
+pub async fn publish_where(engine: &Arc<FairShareEngine>, shows: impl Fn(&str, &RankedRows) -> bool) {
     let groups = engine.published_groups();
     for group in groups.into_iter().filter(|group| shows(&group.facts.name, &group.facts.rows)) {
         // The change is stored already. A group that cannot be written now shows it with its next write.
@@ -20,7 +20,7 @@ pub async fn publish_where(engine: &Arc<Engine>, shows: impl Fn(&str, &RankedRow
     }
 }
 
-async fn publish_again(engine: &Arc<Engine>, group: &str) -> Result<()> {
+async fn publish_again(engine: &Arc<FairShareEngine>, group: &str) -> Result<()> {
     let change = async |session: &mut GroupTransaction| {
         session.show_again();
         session.reconfigure();

@@ -44,7 +44,7 @@ use crate::engine::leases::LeasedWork;
 use crate::engine::people::PeopleDirectory;
 use crate::engine::upkeep::clock_watch::MAX_DIFFERENCE_MICROS;
 use crate::engine::work::run_blocking;
-use crate::engine::{Engine, SlotGuard};
+use crate::engine::{FairShareEngine, SlotGuard};
 use crate::store::agents::StoredAgent;
 use crate::store::groups::{self, StoredGroup};
 use crate::store::people::{PeopleLock, PeopleRows, Project};
@@ -53,7 +53,7 @@ use crate::store::{self, Tx};
 /// A write of one group: its locks, its database transaction and its state.
 #[expect(clippy::struct_excessive_bools, reason = "each is one thing that the commit has to do")]
 pub struct GroupTransaction {
-    pub(super) engine: Arc<Engine>,
+    pub(super) engine: Arc<FairShareEngine>,
     author: AuditAuthor,
     pub(super) slot: SlotGuard,
     pub(super) tx: Tx,
@@ -88,7 +88,7 @@ pub struct GroupTransaction {
     pub now: Timestamp,
 }
 
-impl Engine {
+impl FairShareEngine {
     /// Changes one group: all changes of `change` are kept or, if it fails, none. Returns the group's snapshot afterwards;
     /// `None`: the group was removed.
     pub(crate) async fn change<T>(
@@ -100,7 +100,7 @@ impl Engine {
         GroupTransaction::open(&self, author, &group).await?.run(change).await
     }
 
-    /// [`Engine::change`] by a run. Nothing is kept if the run has lost its lease.
+    /// [`FairShareEngine::change`] by a run. Nothing is kept if the run has lost its lease.
     pub(crate) async fn change_in_run<T>(
         self: Arc<Self>,
         work: LeasedWork,
@@ -127,7 +127,7 @@ impl Engine {
 
 impl GroupTransaction {
     /// Opens a transaction; writers of one group wait for each other.
-    async fn open(engine: &Arc<Engine>, author: AuditAuthor, name: &str) -> Result<Self> {
+    async fn open(engine: &Arc<FairShareEngine>, author: AuditAuthor, name: &str) -> Result<Self> {
         // Only groups that exist have a slot. Otherwise requests with invented names would fill the memory.
         engine.published_group(name)?;
         let slot = engine.slot(name).lock_owned().await;
@@ -136,7 +136,7 @@ impl GroupTransaction {
     }
 
     /// Opens a transaction for reports, in the task that holds the group's lock in this process.
-    pub async fn for_reports(engine: &Arc<Engine>, name: &str, slot: SlotGuard) -> Result<Self> {
+    pub async fn for_reports(engine: &Arc<FairShareEngine>, name: &str, slot: SlotGuard) -> Result<Self> {
         engine.published_group(name)?;
         let tx = engine.store.begin().await?;
         let mut session = Self::start(engine, AuditAuthor::job(), name, slot, tx).await?;
@@ -146,7 +146,7 @@ impl GroupTransaction {
 
     /// Opens a transaction of a group, which is created if it does not exist. Returns true if it is created.
     pub async fn open_or_create(
-        engine: &Arc<Engine>,
+        engine: &Arc<FairShareEngine>,
         author: AuditAuthor,
         name: &str,
         scheduler: &str,
@@ -161,7 +161,13 @@ impl GroupTransaction {
         Ok((session, is_new))
     }
 
-    async fn start(engine: &Arc<Engine>, author: AuditAuthor, name: &str, mut slot: SlotGuard, tx: Tx) -> Result<Self> {
+    async fn start(
+        engine: &Arc<FairShareEngine>,
+        author: AuditAuthor,
+        name: &str,
+        mut slot: SlotGuard,
+        tx: Tx,
+    ) -> Result<Self> {
         let knows_kernels = engine.published.get(name).is_some_and(|group| group.live.known_kernels().is_some());
         let now = engine.clock.now();
         let lock_timeout = engine.store.lock_timeout();
@@ -254,7 +260,7 @@ impl GroupTransaction {
         self.engine.trusted_time(self.now)
     }
 
-    pub fn engine(&self) -> &Arc<Engine> {
+    pub fn engine(&self) -> &Arc<FairShareEngine> {
         &self.engine
     }
 

@@ -19,21 +19,22 @@ pub fn foreign_parts(taken: &[&NamedOwner]) -> HashMap<KernelId, ForeignParts> {
     parts
 }
 
-/// One warning for each project of a delivery whose owners stay archived.
-pub fn warnings<'a>(people: &PeopleDirectory, names: impl Iterator<Item = &'a NamedOwner>) -> Vec<BatchWarning> {
-    let mut counts: BTreeMap<ProjectId, u64> = BTreeMap::new();
-    for named in names.filter(|named| named.foreign.any()) {
+/// Warnings about owners that stay archived, one for each project; each with its part of the batch.
+pub fn warnings(people: &PeopleDirectory, names: &[NamedOwner]) -> Vec<(usize, BatchWarning)> {
+    let mut counts: BTreeMap<(usize, ProjectId), u64> = BTreeMap::new();
+    for named in names.iter().filter(|named| named.foreign.any()) {
         let ForeignParts { user, project, domain } = named.foreign;
         let known = people.project(named.owner.project);
         let is_archived = (user && people.hides_user(named.owner.user))
             || (project && known.is_some_and(|known| known.archived_at.is_some()))
             || (domain && known.is_some_and(|known| people.hides_domain(&known.domain_name)));
         if is_archived {
-            *counts.entry(named.owner.project).or_default() += 1;
+            *counts.entry((named.part, named.owner.project)).or_default() += 1;
         }
     }
     let detail = "the user, the project or its domain is archived, and groups that the key does not reach have it too: it stays archived";
-    let warning =
-        |(project, kernels)| BatchWarning { code: "archived_elsewhere", detail: detail.to_owned(), project, kernels };
+    let warning = |((part, project), kernels)| {
+        (part, BatchWarning { code: "archived_elsewhere", detail: detail.to_owned(), project, kernels })
+    };
     counts.into_iter().map(warning).collect()
 }

@@ -35,7 +35,7 @@ use crate::engine::error::{Error, Result};
 use crate::engine::group::reported::ReportedKernels;
 use crate::engine::group::transaction::GroupTransaction;
 use crate::engine::work::run_to_completion;
-use crate::engine::{Engine, SlotGuard};
+use crate::engine::{FairShareEngine, SlotGuard};
 use crate::store;
 use crate::store::audit::DeliveryTally;
 
@@ -143,7 +143,7 @@ impl CommitQueues {
     }
 }
 
-impl Engine {
+impl FairShareEngine {
     /// Takes one batch of checked reports in one transaction, together with what other requests deliver at the same
     /// time. Reports that contradict what is known are refused one by one; the others are kept. The answer says if anything
     /// changed.
@@ -167,7 +167,7 @@ impl Engine {
 }
 
 /// Waits in the queue until the delivery is committed, by this task or by another one.
-async fn enqueue(engine: &Arc<Engine>, group: &str, part: PendingDelivery) -> Result<IngestResult> {
+async fn enqueue(engine: &Arc<FairShareEngine>, group: &str, part: PendingDelivery) -> Result<IngestResult> {
     // Only existing groups have a queue, whatever names requests contain.
     engine.published_group(group)?;
     let (answer, mut answered) = oneshot::channel();
@@ -184,7 +184,7 @@ async fn enqueue(engine: &Arc<Engine>, group: &str, part: PendingDelivery) -> Re
 }
 
 /// Commits the deliveries that wait. There may be none, if another task took them while this one waited for the lock.
-async fn commit_batch(engine: &Arc<Engine>, group: &str, slot: SlotGuard) {
+async fn commit_batch(engine: &Arc<FairShareEngine>, group: &str, slot: SlotGuard) {
     if engine.lines.waiting(group) == 0 {
         return;
     }
@@ -214,7 +214,7 @@ async fn commit_batch(engine: &Arc<Engine>, group: &str, slot: SlotGuard) {
 }
 
 /// Gives each delivery its own transaction, so that a delivery that cannot be stored does not keep others out.
-async fn one_by_one(engine: &Arc<Engine>, group: &str, waiting: Vec<PendingBatch>) {
+async fn one_by_one(engine: &Arc<FairShareEngine>, group: &str, waiting: Vec<PendingBatch>) {
     let mut waiting = waiting.into_iter();
     while let Some(PendingBatch { part, answer }) = waiting.next() {
         let alone = async {
@@ -326,7 +326,8 @@ async fn take_in(session: &mut GroupTransaction, parts: &mut [PendingDelivery]) 
     let is_new = registered || !merged.is_empty() || !seen.is_empty() || !earlier.is_empty();
     let mut done = by_part(&sizes, &names, &merged, &earlier, refused);
     warn(session, &names, &kept, &mut done);
-    for (part, warning) in late_domains(&names, &merged, &recorded_elsewhere) {
+    let archived = archived_owners::warnings(&session.people(), &names);
+    for (part, warning) in archived.into_iter().chain(late_domains(&names, &merged, &recorded_elsewhere)) {
         done[part].warnings.push(warning);
     }
     let tallies = delivery_tallies(parts, &sizes, &done);
@@ -375,16 +376,11 @@ fn by_part(
     sizes.iter().map(part).collect()
 }
 
-/// Adds to each part warnings about its reports that were taken in another domain than they name, and about people that stay
-/// archived.
+/// Adds to each part warnings about its reports that were taken in another domain than they name.
 fn warn(session: &GroupTransaction, names: &[NamedOwner], kept: &[DomainOverride], done: &mut [IngestResult]) {
-    let people = session.people();
     let of_part = |part: usize| kept.iter().filter(move |kept| names[kept.at].part == part);
     for (part, done) in done.iter_mut().enumerate().filter(|_| !kept.is_empty()) {
-        done.warnings = warnings(&people, of_part(part));
-    }
-    for (part, done) in done.iter_mut().enumerate().filter(|_| names.iter().any(|named| named.foreign.any())) {
-        done.warnings.extend(archived_owners::warnings(&people, names.iter().filter(|named| named.part == part)));
+        done.warnings = warnings(&session.people(), of_part(part));
     }
 }
 

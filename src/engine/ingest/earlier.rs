@@ -21,7 +21,7 @@ use crate::domain::ids::KernelId;
 use crate::domain::kernel::KernelReport;
 use crate::domain::time::{Day, TimeSpan, Timestamp};
 use crate::domain::usage_dimensions::UsageDimensions;
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::audit::{AuditAuthor, AuditedChange};
 use crate::engine::error::Result;
 use crate::engine::group::reported::ReportedKernels;
@@ -71,7 +71,7 @@ impl EarlierReports {
     /// Removes the reports from `reports` that belong completely to the history.
     pub async fn set_aside(
         db: &impl ConnectionTrait,
-        engine: &Engine,
+        engine: &FairShareEngine,
         group: &StoredGroup,
         reports: &mut IndexedReports,
         now: Timestamp,

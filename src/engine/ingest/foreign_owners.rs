@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crate::domain::ids::{ProjectId, UserId};
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::group::snapshots::GroupSnapshot;
 
 /// By the index of the sender: the groups that its key does not reach.
@@ -17,7 +17,7 @@ pub struct ForeignOwners(Vec<Vec<Arc<GroupSnapshot>>>);
 
 impl ForeignOwners {
     /// `reached` has the only groups that the key of each sender reaches; `None` for all.
-    pub fn new(engine: &Engine, reached: &[Option<&[String]>]) -> Self {
+    pub fn new(engine: &FairShareEngine, reached: &[Option<&[String]>]) -> Self {
         if reached.iter().all(Option::is_none) {
             return Self::default();
         }

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::domain::ids::KernelId;
 use crate::domain::slice::overlapping_range;
 use crate::domain::time::{MICROS_PER_SECOND, TimeSpan, Timestamp};
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::audit::{AuditAuthor, AuditedChange, INFERRED_END_ACTION};
 use crate::engine::error::{Error, Result};
 use crate::engine::group::reported::ReportedKernels;
@@ -32,7 +32,7 @@ pub struct RunningSnapshot {
     pub force: bool,
 }
 
-impl Engine {
+impl FairShareEngine {
     /// Refuses a snapshot whose time is in the future or before that of an earlier snapshot.
     #[tracing::instrument(
         name = "engine.ingest.inferred.check_snapshot",

@@ -12,7 +12,7 @@ use crate::domain::names::UNKNOWN_DOMAIN;
 use crate::domain::options::FairShareOptions;
 use crate::domain::slice::GapPolicy;
 use crate::domain::time::{Day, MICROS_PER_HOUR, MICROS_PER_SECOND, Timestamp};
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::error::{Error, Fault, Result};
 use crate::engine::group::reported::ReportedKernels;
 use crate::engine::group::transaction::GroupTransaction;
@@ -78,7 +78,7 @@ impl StoredKernels {
             if !names[at].has_domain {
                 keep_domain(known, &mut report);
             }
-            // Nothing would land in the reported domain, so it must not come into being for this report.
+            // The usage is recorded in another domain already, so the report must not make the domain that it names.
             if let Some(known) = known.filter(|known| is_recorded_elsewhere(people, known, &report)) {
                 report.domain.clone_from(&known.report.domain);
                 recorded_elsewhere.push(at);
@@ -228,8 +228,8 @@ fn inferred_end_rule(options: &FairShareOptions, now: Timestamp) -> InferredEndR
 #[derive(Default)]
 pub struct DryRunKernels(ById);
 
-impl Engine {
-    /// The reports of `batch` that [`Engine::take_reports`] would refuse after the batches of `rehearsal`, from a sender
+impl FairShareEngine {
+    /// The reports of `batch` that [`FairShareEngine::take_reports`] would refuse after the batches of `rehearsal`, from a sender
     /// whose key reaches only the groups `reached`; `None` for all. Nothing is stored.
     #[tracing::instrument(
         name = "engine.ingest.merging.rehearse",

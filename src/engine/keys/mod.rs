@@ -3,11 +3,11 @@
 pub(crate) mod sessions;
 pub(crate) mod table;
 
-use super::Engine;
+use super::FairShareEngine;
 use super::error::Result;
 use crate::store;
 
-impl Engine {
+impl FairShareEngine {
     /// Reads all keys and sessions again, so that what another process created or revoked takes effect.
     #[tracing::instrument(name = "engine.keys.refresh_keys", level = "debug", skip_all, err(level = "debug"))]
     pub(crate) async fn refresh_keys(&self) -> Result<()> {

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::clock_watch::{ClockSkew, MAX_DIFFERENCE_MICROS};
 use super::health::HealthCondition;
 use crate::domain::time::{TimeSpan, Timestamp};
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::audit::{self, AuditAuthor, AuditedChange};
 use crate::engine::error::{Error, Result};
 use crate::store::clock::{ClockRecord, WrongReading};
@@ -44,7 +44,7 @@ pub struct ClockOverride {
     pub doubt: Option<ClockSkew>,
 }
 
-impl Engine {
+impl FairShareEngine {
     /// Reads the earlier runs, and compares the clock with them.
     pub(crate) async fn begin_watching(&self, db: &impl ConnectionTrait) -> Result<()> {
         let earlier = store::runs::list(db).await?;

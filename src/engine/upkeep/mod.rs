@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 
 use super::upkeep::health::HealthCondition;
 use super::work::run_blocking;
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::process::memory;
 
 /// How often keys are read. A key that another process revoked is refused after about this time.
@@ -27,7 +27,7 @@ const LOCKED_CODE: &str = "tables_locked";
 /// The condition while the database does not answer.
 const UNREACHABLE_CODE: &str = "database_unreachable";
 
-impl Engine {
+impl FairShareEngine {
     /// Watches the database, keeps keys in memory, and stores their uses. Never returns.
     pub(crate) async fn keep_up(&self) {
         tokio::join!(

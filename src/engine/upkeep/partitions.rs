@@ -1,12 +1,12 @@
 //! Watches that records of recent days are in the partitions of their days.
 
 use super::health::HealthCondition;
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::error::Result;
 
 const STRAYS_CODE: &str = "records_without_partition";
 
-impl Engine {
+impl FairShareEngine {
     /// Notes a condition if records of recent days are not in the partition of their day.
     #[tracing::instrument(name = "engine.upkeep.partitions.watch", level = "debug", skip_all, err(level = "debug"))]
     pub async fn watch_partitions(&self) -> Result<()> {

@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::health::HealthCondition;
 use crate::domain::time::{MICROS_PER_DAY, Timestamp};
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::error::Result;
 use crate::engine::group::snapshots::GroupSnapshots;
 use crate::engine::people::PeopleDirectory;
@@ -122,7 +122,7 @@ fn group_part(name: &str) -> String {
     format!("resource group {name:?}")
 }
 
-impl Engine {
+impl FairShareEngine {
     /// Looks for signs that the database has gone back since `known` was published. Returns true if there are any.
     pub(crate) async fn notice_rewind(
         &self,

@@ -1,14 +1,14 @@
 //! Reports conditions under which the database takes no writes, as far as the store knows them.
 
 use super::health::HealthCondition;
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::error::code_of;
 use crate::store::{Store, TransientFault};
 
 /// The faults that prevent writes while reads continue.
 const WRITE_FAULTS: [TransientFault; 3] = [TransientFault::Full, TransientFault::ReadOnly, TransientFault::Replaced];
 
-impl Engine {
+impl FairShareEngine {
     /// Notes what the store knows. It looks at the database's files, but does not query the database.
     pub fn note_storage(&self) {
         let (now, troubles) = (self.clock.now(), self.store.write_refusals());

@@ -47,13 +47,11 @@ fn archived_owners(people: &PeopleDirectory, owners: &BTreeSet<Member>) -> BTree
     let mut archived = BTreeSet::new();
     for Member { user, project } in owners {
         if let Some(user) = people.user(*user).filter(|user| user.archived_at.is_some()) {
-            let name = user.shown().map_or_else(|| user.id.to_string(), ToString::to_string);
-            archived.insert(format!("the user {name}"));
+            archived.insert(format!("the user {}", user.shown_or_id()));
         }
         let Some(project) = people.project(*project) else { continue };
         if project.archived_at.is_some() {
-            let name = project.shown().map_or_else(|| project.id.to_string(), ToString::to_string);
-            archived.insert(format!("the project {name}"));
+            archived.insert(format!("the project {}", project.shown_or_id()));
         }
         let domain = people.domain(&project.domain_name).filter(|domain| domain.archived_at.is_some());
         archived.extend(domain.map(|domain| format!("the domain {}", domain.name)));

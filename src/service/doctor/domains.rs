@@ -28,8 +28,7 @@ fn examine(subject: &CheckSubject<'_>) -> CheckOutcome {
     let unplaced = people.projects().filter(|project| {
         *project.domain_name == *UNKNOWN_DOMAIN && project.archived_at.is_none() && is_seen(project.id)
     });
-    let mut names: Vec<String> =
-        unplaced.map(|project| project.shown().map_or_else(|| project.id.to_string(), ToString::to_string)).collect();
+    let mut names: Vec<String> = unplaced.map(|project| project.shown_or_id()).collect();
     if names.is_empty() {
         return CheckOutcome::ok("every project has a domain");
     }

@@ -6,7 +6,7 @@ use super::files::sources;
 use super::source::{Token, tokens};
 
 /// Public types of one word, each with the reason why it needs no other.
-const ONE_WORD: [(&str, &str); 66] = [
+const ONE_WORD: [(&str, &str); 65] = [
     ("Affinity", "an affinity of Kubernetes"),
     ("Amount", "an amount of a slot"),
     ("Authenticator", "one way to prove an identity"),
@@ -22,7 +22,6 @@ const ONE_WORD: [(&str, &str); 66] = [
     ("Day", "a day in UTC"),
     ("Decimal", "a scalar of GraphQL"),
     ("Domain", "a tier of the hierarchy"),
-    ("Engine", "the state of a process over one database, below the use-cases"),
     ("Entitlement", "the share that a weight stands for"),
     ("Error", "the error of the service, as crates usually call it"),
     ("Explanation", "the answer of `explain`"),

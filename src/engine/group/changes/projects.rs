@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::ProjectId;
 use crate::domain::time::Timestamp;
-use crate::engine::Engine;
+use crate::engine::FairShareEngine;
 use crate::engine::error::{Error, Result};
 use crate::engine::group::publish::publish_where;
 use crate::engine::group::transaction::GroupTransaction;
@@ -82,7 +82,7 @@ pub async fn move_projects(
 }
 
 /// Publishes the other groups again that have the moved projects.
-pub async fn show_elsewhere(engine: &Arc<Engine>, group: &str, moved: &[ProjectId]) {
+pub async fn show_elsewhere(engine: &Arc<FairShareEngine>, group: &str, moved: &[ProjectId]) {
     if !moved.is_empty() {
         publish_where(engine, |other, rows| other != group && moved.iter().any(|id| rows.project(*id).is_some())).await;
     }
