@@ -68,7 +68,7 @@ fn a_file_that_is_no_database() {
     let file = folder.path().join("notes.txt");
     std::fs::write(&file, "These are notes about a database, and no database at all.\n".repeat(200)).unwrap();
     let url = sqlite_url(&file);
-    for command in ["serve", "rank g", "migrate up"] {
+    for command in ["serve --listen 127.0.0.1:0", "rank g", "migrate up"] {
         let line = end(over(&url).args(command.split(' '))).refused(1);
         let name = file.display();
         assert_eq!(line, format!("cannot open the database {url}: the file {name} is not an SQLite database"));
@@ -123,7 +123,7 @@ fn a_file_or_a_folder_that_is_read_only() {
     }
     allow(folder.path(), 0o555);
     let (name, place) = (file.display(), folder.path().display());
-    for command in ["serve", "rank g", "migrate up"] {
+    for command in ["serve --listen 127.0.0.1:0", "rank g", "migrate up"] {
         allow(&file, 0o600);
         let line = unprivileged(&url, command).refused(1);
         assert_eq!(
