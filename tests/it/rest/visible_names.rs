@@ -8,9 +8,12 @@ use crate::support::fixture::{id, kernel, with};
 use crate::support::on_both;
 
 /// A zero-width space, a change of the writing direction, a private and an unassigned character, a line separator, a
-/// variation selector, a filler of Hangul, and a joiner.
-const INVISIBLE: [char; 8] =
-    ['\u{200b}', '\u{202e}', '\u{e000}', '\u{378}', '\u{2028}', '\u{fe0f}', '\u{3164}', '\u{200d}'];
+/// variation selector, a filler of Hangul, a joiner, and spaces that look like the common one: no-break, of half a width,
+/// of a whole one, and the Braille pattern without dots.
+const INVISIBLE: [char; 12] = [
+    '\u{200b}', '\u{202e}', '\u{e000}', '\u{378}', '\u{2028}', '\u{fe0f}', '\u{3164}', '\u{200d}', '\u{a0}',
+    '\u{2000}', '\u{3000}', '\u{2800}',
+];
 
 /// Letters of many scripts, marks that combine with them, and emoji.
 const VISIBLE: [&str; 5] = ["Zoë", "मोहन", "نیما", "山田 太郎", "e\u{301}t\u{e9} 🚀"];
@@ -87,13 +90,13 @@ on_both! {
     }
 
     /// Persian and Hindi need joiners, and emoji need variation selectors.
-    async fn display_names_take_joiners_and_nothing_else_that_is_invisible(db: TestDb) {
+    async fn display_names_take_joiners_and_spaces_and_nothing_else_that_is_invisible(db: TestDb) {
         let server = Server::new(db).await;
-        for good in ["می\u{200c}خواهم", "क्\u{200d}ष", "❤\u{fe0f} team"] {
+        for good in ["می\u{200c}خواهم", "क्\u{200d}ष", "❤\u{fe0f} team", "山田\u{3000}太郎"] {
             let answer = server.call("PUT", "/users/alice", Some(&json!({"display_name": good}))).await;
             assert!(answer.status.is_success(), "{good:?}");
         }
-        for bad in ["\u{200d}", " ", "a\u{202e}b", "a\u{200b}b", "a\u{378}b", "a\u{2028}b"] {
+        for bad in ["\u{200d}", " ", "\u{a0}", "\u{2800}", "a\u{202e}b", "a\u{200b}b", "a\u{378}b", "a\u{2028}b"] {
             let body = json!({"display_name": bad});
             let refused = server.call("PUT", "/users/alice", Some(&body)).await.refused(422, "invalid_name");
             assert_eq!(refused, ["/display_name"], "{bad:?}");
