@@ -52,6 +52,7 @@ mod sequence;
 mod serve;
 mod simulate;
 mod simulation_answer;
+mod text_table;
 mod tier;
 mod usage;
 mod users;

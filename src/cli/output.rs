@@ -3,12 +3,13 @@
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 use clap::{Args, ValueEnum};
-use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets};
+use comfy_table::Table;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::client::HttpAnswer;
 use super::failure::{CommandFailure, eprint_line};
+use super::text_table::TextTable;
 
 #[derive(Args, Clone, Copy)]
 pub struct OutputArgs {
@@ -112,7 +113,7 @@ pub struct RowWriter {
 type Out = BufWriter<StdoutLock<'static>>;
 
 enum RowSink {
-    Table(Box<Table>),
+    Table(TextTable),
     Json(Out),
     Ndjson(Out),
     Csv(Box<csv::Writer<Out>>),
@@ -122,7 +123,7 @@ impl RowWriter {
     /// Starts a list with these columns in tables and CSV. JSON rows keep all their keys.
     pub fn start(format: OutputFormat, columns: &[&str]) -> Result<Self, CommandFailure> {
         let sink = match format {
-            OutputFormat::Table => RowSink::Table(Box::new(table(columns))),
+            OutputFormat::Table => RowSink::Table(TextTable::new(columns)),
             OutputFormat::Json => {
                 let mut out = stdout();
                 write!(out, "{{\"items\":[")?;
@@ -143,7 +144,7 @@ impl RowWriter {
     pub fn add(&mut self, row: &impl Serialize) -> Result<(), CommandFailure> {
         match &mut self.sink {
             RowSink::Table(table) => {
-                table.add_row(row_cells(row, &self.columns)?);
+                table.add(row_cells(row, &self.columns)?);
             }
             RowSink::Json(out) => {
                 out.write_all(if self.count == 0 { b"" } else { b"," })?;
@@ -166,7 +167,7 @@ impl RowWriter {
     /// Ends a complete list. In JSON it is a page without a next one.
     pub fn finish(self) -> Result<(), CommandFailure> {
         match self.sink {
-            RowSink::Table(table) => print(&table.trim_fmt()),
+            RowSink::Table(table) => print(&table.to_text(terminal_width())),
             RowSink::Json(mut out) => {
                 writeln!(out, "],\"total\":{}}}", self.count)?;
                 Ok(out.flush()?)
@@ -201,29 +202,6 @@ pub fn print_list<T: Serialize>(
         list.add(&row)?;
     }
     list.finish()
-}
-
-fn table(columns: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header(columns.iter().map(|c| heading_cell(c)));
-    if io::stdout().is_terminal() {
-        table.set_content_arrangement(ContentArrangement::Dynamic);
-        // Leaves out the space after the last column.
-        if let Some(width) = table.width() {
-            table.set_width(width.saturating_add(1));
-        }
-    }
-    table
-}
-
-fn heading_cell(column: &str) -> Cell {
-    let cell = Cell::new(column.replace('_', " ").to_uppercase());
-    if is_plain() { cell } else { cell.add_attribute(Attribute::Bold) }
-}
-
-/// True if the user has disabled colours and weights (no-color.org).
-fn is_plain() -> bool {
-    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 /// The first characters of what spreadsheets take for a formula.

@@ -132,6 +132,9 @@ impl CommandArgs for RankArgs {
     }
 }
 
+/// The least width of a column of names. In a terminal that has no room for it, names stay whole, and rows become records.
+const LEAST_NAME: usize = 6;
+
 /// The ranking for people: names instead of ids where there are some, and short numbers. Names are shortened only if a
 /// line would be wider than the terminal.
 fn lines(tier: &TierColumns, rows: &[Value], terminal_width: Option<usize>) -> Vec<Value> {
@@ -140,8 +143,9 @@ fn lines(tier: &TierColumns, rows: &[Value], terminal_width: Option<usize>) -> V
         |row: &Value, keys: &[&str]| keys.iter().find_map(|key| row[key].as_str()).unwrap_or_default().to_owned();
     let mut names: Vec<Vec<String>> =
         rows.iter().map(|row| tier.names.iter().map(|(_, keys)| shown(row, keys)).collect()).collect();
-    if let Some(width) = terminal_width {
-        fit(&mut names, room(tier, &lines, width));
+    let room = terminal_width.map(|width| room(tier, &lines, width));
+    if let Some(room) = room.filter(|room| *room >= LEAST_NAME * tier.names.len()) {
+        fit(&mut names, room);
     }
     for (line, names) in lines.iter_mut().zip(names) {
         for ((column, _), name) in tier.names.iter().zip(names) {

@@ -287,6 +287,27 @@ async fn a_ranking_has_whole_names_where_there_is_no_terminal() {
     assert!(run(&f.db, ["rank", GROUP, "-o", "json"]).ok().contains(&"a".repeat(200)));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_terminal_breaks_a_figure_a_time_or_an_id() {
+    let f = two_users(crate::support::database::sqlite().await).await;
+    for columns in [60, 80, 120, 240] {
+        for args in
+            [&["kernels", "list", GROUP][..], &["rank", GROUP], &["jobs", "list"], &["export", "buckets", GROUP]]
+        {
+            let (whole, printed) = (run(&f.db, args).ok(), in_terminal(&f, columns, args));
+            let shown: std::collections::HashSet<&str> = printed.split_whitespace().collect();
+            let missing: Vec<&str> = whole.split_whitespace().filter(|word| !shown.contains(word)).collect();
+            assert!(missing.is_empty(), "{columns} {args:?}: {missing:?}\n{printed}");
+            let lines = || printed.lines().filter(|line| !line.is_empty());
+            assert!(lines().all(|line| line.trim_end().chars().count() <= columns), "{columns} {args:?}\n{printed}");
+        }
+    }
+    let records = in_terminal(&f, 60, &["rank", GROUP]);
+    let heads = records.lines().filter(|line| line.trim_start().starts_with("RANK ")).count();
+    assert_eq!((heads, records.lines().filter(|line| line.trim().is_empty()).count()), (2, 1), "{records}");
+    assert_eq!(in_terminal(&f, 240, &["rank", GROUP]).lines().filter(|line| line.contains("RANK")).count(), 1);
+}
+
 /// The output of a command in a terminal with this many columns, which `script` provides.
 fn in_terminal(f: &Fixture, columns: usize, args: &[&str]) -> String {
     end(terminal(f, columns, args).env("NO_COLOR", "1")).ok()
