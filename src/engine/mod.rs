@@ -49,7 +49,7 @@ use rank_memory::RankMemory;
 use tokio::time::Instant;
 use upkeep::clock_trust::ServiceRuns;
 use upkeep::clock_watch::ClockWatch;
-use upkeep::health::ServiceHealth;
+use upkeep::health::{HealthCondition, ServiceHealth};
 use upkeep::rewinds::RewindWatch;
 use uuid::Uuid;
 
@@ -161,18 +161,40 @@ impl FairShareEngine {
             return Ok(changed);
         }
         let gone = known.keys().map(|name| &**name).filter(|name| !stored.contains_key(*name));
+        let mut unreadable = None;
         for name in stored.keys().map(String::as_str).chain(gone) {
             if known.get(name).map(|group| group.facts.revisions()) == stored.get(name).map(|now| now.revisions) {
                 continue;
             }
             // The task that holds the slot publishes the group itself.
             let Ok(mut slot) = self.slot(name).try_lock_owned() else { continue };
-            self.reload(self.store.read(), name, &mut slot).await?;
-            changed += 1;
+            match self.reload(self.store.read(), name, &mut slot).await {
+                Ok(()) => changed += 1,
+                // A group with damaged rows keeps no other group from being published.
+                Err(Error::Internal { detail, .. }) => {
+                    unreadable.get_or_insert(format!("the resource group {name:?} cannot be read: {detail}"));
+                }
+                Err(error) => return Err(error),
+            }
         }
         self.forget_gone_groups();
-        self.note_comparison(began);
+        // The unreadable group is as old as its last snapshot, and answers say so by their age.
+        if unreadable.is_none() {
+            self.note_comparison(began);
+        }
+        self.note_unreadable(unreadable);
         Ok(changed)
+    }
+
+    /// Notes the first group that cannot be read, or that all can be read.
+    fn note_unreadable(&self, unreadable: Option<String>) {
+        const CODE: &str = "group_unreadable";
+        match unreadable {
+            Some(detail) => {
+                self.health.begin(HealthCondition { code: CODE, detail, refuses_writes: false }, self.trusted_now());
+            }
+            None => self.health.end(CODE),
+        }
     }
 
     /// Publishes the group as it is stored. The slot keeps writers of this process out meanwhile, so that no snapshot

@@ -40,6 +40,15 @@ impl StoreError {
     pub fn may_pass_soon(&self) -> bool {
         matches!(self, Self::Unavailable { fault: TransientFault::Unreachable | TransientFault::Busy, .. })
     }
+
+    /// The same error; damage is said to be that of `place`.
+    #[must_use]
+    pub fn at_place(self, place: &str) -> Self {
+        match self {
+            Self::Damaged(detail) => Self::Damaged(format!("{place}: {detail}")),
+            other => other,
+        }
+    }
 }
 
 impl From<io::Error> for StoreError {
