@@ -65,7 +65,7 @@ impl Service {
     )]
     pub async fn agents(&self, caller: &Caller, group: &str) -> Result<Vec<StoredAgent>> {
         self.group_for_readers(caller, group)?;
-        Ok(store::agents::list(self.store().read(), group).await?)
+        Ok(store::agents::list(&self.reads_for(caller.client()), group).await?)
     }
 
     /// Creates or replaces one agent. Returns it, and true if it is new.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::input::moment;
 use super::input::page::{Page, PageWindow, id_page, id_window};
+use super::visible_group::VisibleGroup;
 use super::{Caller, Error, Result, Service};
 use crate::domain::ids::{Member, Owner};
 use crate::domain::time::Day;
@@ -76,7 +77,7 @@ impl Service {
     #[tracing::instrument(name = "service.audit_log.audit_entries", level = "debug", skip_all, err(level = "debug"))]
     pub async fn audit_entries(&self, caller: &Caller, ids: impl IntoIterator<Item = i64>) -> Result<Vec<AuditEntry>> {
         caller.require_admin()?;
-        Ok(audit::by_ids(self.store().read(), caller.principal.groups.as_deref(), ids).await?)
+        Ok(audit::by_ids(&self.reads_for(caller.client()), caller.principal.groups.as_deref(), ids).await?)
     }
 
     /// Removes counts of ingests, and inferred ends, that are older than the given number of days. Returns the number
@@ -96,10 +97,11 @@ impl Service {
     /// audit log (`label`, `option_label` and `queue_label` of [`crate::engine::audit`]), as far as the audit log has them.
     pub(in crate::service) async fn last_changes(
         &self,
-        group: &str,
+        group: &VisibleGroup,
         targets: &[String],
     ) -> Result<BTreeMap<String, ChangeAuthor>> {
-        Ok(audit_targets::last(self.store().read(), group, targets).await?)
+        let db = self.reads_for(group.access().client());
+        Ok(audit_targets::last(&db, &group.name, targets).await?)
     }
 
     /// The entries, newest first. A key that is limited to groups sees the entries of those groups.
@@ -115,7 +117,7 @@ impl Service {
             caller.require_group(group)?;
         }
         let filter = AuditFilter { groups: caller.principal.groups.clone(), ..filter.clone() };
-        let found = audit::page(self.store().read(), &filter, &id_window(window)?).await?;
+        let found = audit::page(&self.reads_for(caller.client()), &filter, &id_window(window)?).await?;
         Ok(id_page(Self::AUDIT_LIST, found, |e| e.id, window))
     }
 }

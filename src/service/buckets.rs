@@ -58,7 +58,7 @@ impl Service {
             limit: list.window.limit.into(),
         };
         let domains: Vec<String> = self.people().domains().map(|domain| domain.name.to_string()).collect();
-        let found = bucket_list::list(self.store().read(), &query, &domains).await?;
+        let found = bucket_list::list(&self.reads_for(caller.client()), &query, &domains).await?;
         let (has_next, has_previous) = list.window.neighbours(found.cut);
         let cursor = |row: &BucketRow| Cursor::new(name.clone(), write_place(row.place(list.tier, list.field)));
         Ok(Page {

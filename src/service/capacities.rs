@@ -19,7 +19,7 @@ impl Service {
     pub async fn capacity_days(&self, caller: &Caller, group: &str) -> Result<Vec<(Day, SlotAmounts)>> {
         caller.require_reader()?;
         self.group(caller, group)?;
-        let calendar = store::capacity::load(self.store().read(), group).await?;
+        let calendar = store::capacity::load(&self.reads_for(caller.client()), group).await?;
         Ok(calendar.days().map(|(day, known)| (day, SlotAmounts::clone(&known.capacity))).collect())
     }
 

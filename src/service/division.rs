@@ -100,7 +100,7 @@ impl Service {
             [CursorKey::Number(day), CursorKey::Text(queue)] => Some((key_day(*day), queue.clone())),
             _ => None,
         })?;
-        let found = store::division_days::page(self.store().read(), group, filter, &place).await?;
+        let found = store::division_days::page(&self.reads_for(caller.client()), group, filter, &place).await?;
         let key = |row: &DivisionDay| vec![day_key(row.day), CursorKey::Text(row.queue.clone())];
         Ok(key_page(Self::DIVISION_HISTORY, found, key, window))
     }

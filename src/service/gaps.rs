@@ -14,7 +14,7 @@ impl Service {
     #[tracing::instrument(name = "service.gaps.gaps", level = "debug", skip_all, fields(group), err(level = "debug"))]
     pub async fn gaps(&self, caller: &Caller, group: &str, window: &PageWindow) -> Result<Page<DowntimeGap>> {
         self.group_for_readers(caller, group)?;
-        let found = store::runs::load_gaps(self.store().read(), group, &id_window(window)?).await?;
+        let found = store::runs::load_gaps(&self.reads_for(caller.client()), group, &id_window(window)?).await?;
         Ok(id_page(Self::GAP_LIST, found, |g| g.id, window))
     }
 }

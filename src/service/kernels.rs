@@ -50,7 +50,8 @@ impl Service {
             Some(_) => return Err(Error::other_cursor()),
         };
         let (mut rows, total) =
-            store::kernels::page(self.store().read(), key, &filter, after, u64::from(window.limit) + 1).await?;
+            store::kernels::page(&self.reads_for(caller.client()), key, &filter, after, u64::from(window.limit) + 1)
+                .await?;
         let has_next = rows.len() > window.limit as usize;
         rows.truncate(window.limit as usize);
         let cursor = |k: &Kernel| Cursor::new(Self::KERNEL_LIST, vec![CursorKey::Text(k.report.id.to_string())]);
@@ -66,7 +67,7 @@ impl Service {
     #[tracing::instrument(name = "service.kernels.known_kernels", level = "debug", skip_all, err(level = "debug"))]
     pub async fn known_kernels(&self, caller: &Caller, ids: &[KernelId]) -> Result<Vec<Kernel>> {
         caller.require_reader()?;
-        let found = store::kernels::find_many(self.store().read(), ids).await?;
+        let found = store::kernels::find_many(&self.reads_for(caller.client()), ids).await?;
         Ok(found.into_iter().filter(|(group, _)| caller.reaches(group)).map(|(_, kernel)| kernel).collect())
     }
 
@@ -82,7 +83,8 @@ impl Service {
         let visible = self.group(caller, group)?;
         let unknown =
             || Error::NotFound { code: "unknown_kernel", detail: format!("there is no kernel {id} in {group:?}") };
-        let kernel = store::kernels::find(self.store().read(), visible.key, id).await?.ok_or_else(unknown)?;
+        let kernel =
+            store::kernels::find(&self.reads_for(caller.client()), visible.key, id).await?.ok_or_else(unknown)?;
         // For a user's key, kernels of other users do not exist.
         caller.require_user(kernel.report.owner.user).map_err(|_| unknown())?;
         let recorded = kernel.key.zip(kernel.report.started_at).zip(kernel.cursor);
@@ -92,7 +94,7 @@ impl Service {
         let records_from = visible.records_from.filter(|day| started_at < day.start());
         let after = records_from.map_or(started_at, Day::start);
         let stretch = RecordRange { kernel: of, after, until };
-        let records = store::records::load_record_range(self.store().read(), visible.key, stretch).await?;
+        let records = store::records::load_record_range(&self.reads_for(caller.client()), visible.key, stretch).await?;
         Ok(KernelWithRecords { kernel, records, records_from })
     }
 }

@@ -9,6 +9,7 @@ pub mod audit_names;
 pub mod buckets;
 mod capacities;
 mod changes;
+mod client_reads;
 pub mod compute_permits;
 pub mod configuration;
 pub mod connectors;
@@ -62,6 +63,7 @@ pub use access::{Caller, Role};
 pub use input::clock::SystemClock;
 pub use visible_group::VisibleGroup;
 
+use client_reads::ClientReadTurns;
 use compute_permits::ComputePermits;
 use connectors::memory::ComparisonMemory;
 use cycle_plans::memory::CycleMemory;
@@ -96,6 +98,8 @@ pub struct Service {
     pub permits: ComputePermits,
     /// Permits for reports and audits, which read much of the database.
     report_permits: ComputePermits,
+    /// The turns of clients to read the database.
+    read_turns: ClientReadTurns,
     /// The memory budget of requests.
     memory: OnceLock<MemoryBudget>,
     /// The present conditions of the service.
@@ -120,6 +124,7 @@ impl Service {
             forecasts: ForecastMemory::default(),
             permits: ComputePermits::default(),
             report_permits: ComputePermits::default(),
+            read_turns: ClientReadTurns::new(engine.store().client_reads_at_once()),
             memory: OnceLock::new(),
             health: Arc::clone(&engine.health),
             engine,

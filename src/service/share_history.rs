@@ -85,7 +85,8 @@ impl Service {
         let filter = self.history_filter(caller, group, query)?;
         let order = query.order;
         let place = key_window(window, place_of)?;
-        let found = store::share_days::page(self.store().read(), visible.key, &filter, order, &place).await?;
+        let found =
+            store::share_days::page(&self.reads_for(caller.client()), visible.key, &filter, order, &place).await?;
         Ok(key_page(&Self::share_history_list(filter.tier, order), found, |row| key_of(row, order), window))
     }
 

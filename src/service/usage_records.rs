@@ -70,7 +70,8 @@ impl Service {
             }
             _ => None,
         };
-        let found = records::list(self.store().read(), visible.key, &filter, &key_window(window, place)?).await?;
+        let found =
+            records::list(&self.reads_for(caller.client()), visible.key, &filter, &key_window(window, place)?).await?;
         let key = |record: &StoredRecord| {
             let (KernelId(kernel), start) = (record.kernel, record.span().start.micros());
             vec![CursorKey::Text(kernel.to_string()), CursorKey::Text(start.to_string())]

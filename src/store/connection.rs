@@ -26,10 +26,10 @@ use futures::future::{BoxFuture, Fuse, FusedFuture};
 use futures::{FutureExt, Stream, ready};
 use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr,
-    Statement, StreamTrait, TransactionOptions,
+    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, ExecResult, IsolationLevel,
+    QueryResult, RuntimeErr, Statement, StreamTrait, TransactionOptions,
 };
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::yield_now;
 
 use super::availability::DatabaseAvailability;
@@ -45,11 +45,52 @@ pub struct StoreConnection {
     gate: Arc<StatementGuard>,
     /// The locks of other programs for which writes do not wait; `None` for connections that only read.
     table_locks: Option<TableLocks>,
+    /// The limit of reads for a client; `None` for the server's own work.
+    limit: Option<ClientReadLimit>,
+}
+
+/// The limit of connections that reads for clients use at the same time.
+#[derive(Clone)]
+pub struct ClientReadLimit {
+    /// The turns of this client.
+    pub of_client: Arc<Semaphore>,
+    /// The turns of all clients.
+    pub of_all: Arc<Semaphore>,
+}
+
+/// The turns of one read for a client, held until this is dropped.
+pub struct ClientReadTurn {
+    _of_client: OwnedSemaphorePermit,
+    _of_all: OwnedSemaphorePermit,
+}
+
+impl ClientReadLimit {
+    /// Waits for a turn of the client first, so that its other requests wait in no queue that others wait in.
+    async fn acquire(&self) -> Result<ClientReadTurn, DbErr> {
+        let closed = |_| TransientFault::Unreachable.refusal();
+        let of_client = Arc::clone(&self.of_client).acquire_owned().await.map_err(closed)?;
+        let of_all = Arc::clone(&self.of_all).acquire_owned().await.map_err(closed)?;
+        Ok(ClientReadTurn { _of_client: of_client, _of_all: of_all })
+    }
 }
 
 impl StoreConnection {
     pub fn new(pool: Arc<ConnectionPool>, gate: Arc<StatementGuard>, table_locks: Option<TableLocks>) -> Self {
-        Self { pool, gate, table_locks }
+        Self { pool, gate, table_locks, limit: None }
+    }
+
+    /// The same connections, of which no more than `limit` allows are used at the same time.
+    #[must_use]
+    pub fn limited(&self, limit: ClientReadLimit) -> Self {
+        Self { limit: Some(limit), ..self.clone() }
+    }
+
+    /// Waits for the turn of a read for a client; the server's own work needs none.
+    async fn acquire_turn(&self) -> Result<Option<ClientReadTurn>, DbErr> {
+        match &self.limit {
+            Some(limit) => self.pool.availability.race(limit.acquire()).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     /// The pool itself, whose statements bypass the guard.
@@ -77,6 +118,7 @@ impl StoreConnection {
 
     pub async fn begin(&self, options: TransactionOptions) -> Result<Tx, DbErr> {
         self.gate.admit()?;
+        let client_turn = self.acquire_turn().await?;
         let begun = self.pool.begin(options).await;
         self.gate.note(&begun, false);
         let (inner, turn) = begun?;
@@ -86,12 +128,19 @@ impl StoreConnection {
             availability: self.pool.availability.clone(),
             table_locks: self.table_locks.clone(),
             failed: AtomicBool::new(false),
-            _turn: turn,
+            _turns: (turn, client_turn),
         })
+    }
+
+    /// Starts a transaction that reads all data as of one moment. Dropping it ends it.
+    pub async fn begin_snapshot(&self) -> Result<Tx, DbErr> {
+        let isolation_level = (self.backend() == DbBackend::Postgres).then_some(IsolationLevel::RepeatableRead);
+        self.begin(TransactionOptions { isolation_level, ..TransactionOptions::default() }).await
     }
 
     async fn pass<T>(&self, statement: impl Future<Output = Result<T, DbErr>>) -> Result<T, DbErr> {
         self.gate.admit()?;
+        let _client_turn = self.acquire_turn().await?;
         let outcome = unless_locked(self.table_locks.as_ref(), self.pool.run(statement)).await;
         self.gate.note(&outcome, self.table_locks.is_some());
         outcome
@@ -135,10 +184,11 @@ impl StreamTrait for StoreConnection {
     fn stream_raw(&self, statement: Statement) -> BoxFuture<'_, Result<Self::Stream<'_>, DbErr>> {
         Box::pin(async move {
             self.gate.admit()?;
+            let client_turn = self.acquire_turn().await?;
             let started = self.pool.stream(statement).await;
             self.gate.note(&started, false);
             let (rows, turn) = started?;
-            Ok(FetchedRows::new(rows, self, &self.pool.availability, Some(turn)))
+            Ok(FetchedRows::new(rows, self, &self.pool.availability, Some((turn, client_turn))))
         })
     }
 }
@@ -151,8 +201,11 @@ pub struct Tx {
     availability: DatabaseAvailability,
     table_locks: Option<TableLocks>,
     failed: AtomicBool,
-    _turn: OwnedSemaphorePermit,
+    _turns: HeldTurns,
 }
+
+/// The turn to use a connection, and that of the client for which it is used.
+type HeldTurns = (OwnedSemaphorePermit, Option<ClientReadTurn>);
 
 impl Tx {
     pub async fn commit(self) -> Result<(), DbErr> {
@@ -258,14 +311,14 @@ pub struct FetchedRows<S, L> {
     /// The yield to other tasks, until it has ended.
     others: Fuse<BoxFuture<'static, ()>>,
     lost: Fuse<BoxFuture<'static, ()>>,
-    _turn: Option<OwnedSemaphorePermit>,
+    _turns: Option<HeldTurns>,
 }
 
 impl<S, L> FetchedRows<S, L> {
-    fn new(inner: S, of: L, availability: &DatabaseAvailability, turn: Option<OwnedSemaphorePermit>) -> Self {
+    fn new(inner: S, of: L, availability: &DatabaseAvailability, turns: Option<HeldTurns>) -> Self {
         let availability = availability.clone();
         let lost = async move { availability.is_lost().await }.boxed().fuse();
-        Self { inner, of, read: 0, others: Fuse::terminated(), lost, _turn: turn }
+        Self { inner, of, read: 0, others: Fuse::terminated(), lost, _turns: turns }
     }
 }
 

@@ -75,11 +75,11 @@ use sea_orm::sqlx::Database;
 use sea_orm::sqlx::pool::PoolOptions;
 use sea_orm::sqlx::sqlite::SqliteConnectOptions;
 pub use sea_orm::{ConnectionTrait, StreamTrait};
-use sea_orm::{DatabaseConnection, DbBackend, IsolationLevel, SqliteTransactionMode, TransactionOptions};
+use sea_orm::{DatabaseConnection, DbBackend, SqliteTransactionMode, TransactionOptions};
 
 use address::DatabaseAddress;
 pub use availability::DatabaseAvailability;
-pub use connection::{StoreConnection, Tx};
+pub use connection::{ClientReadLimit, StoreConnection, Tx};
 pub use error::{Result, StoreError};
 pub use fault::TransientFault;
 use pool::ConnectionPool;
@@ -267,9 +267,7 @@ impl Store {
 
     /// Starts a transaction that reads all data as of one moment. Dropping it ends it.
     pub async fn begin_snapshot(&self) -> Result<Tx> {
-        let isolation_level = (self.backend() == DbBackend::Postgres).then_some(IsolationLevel::RepeatableRead);
-        let options = TransactionOptions { isolation_level, ..TransactionOptions::default() };
-        Ok(self.read.begin(options).await?)
+        Ok(self.read.begin_snapshot().await?)
     }
 
     pub fn backend(&self) -> DbBackend {
@@ -280,6 +278,14 @@ impl Store {
     /// left to requests.
     pub fn runs_at_once(&self) -> usize {
         if self.backend() == DbBackend::Sqlite { 1 } else { 3 }
+    }
+
+    /// The number of connections that reads for clients should use at a time. The others are left to reports of kernels,
+    /// runs, sign-in and the server's own reads, which so find one free however many clients read long lists.
+    pub fn client_reads_at_once(&self) -> usize {
+        let most =
+            if self.backend() == DbBackend::Sqlite { sqlite::MAX_READERS - 1 } else { postgres::MAX_CONNECTIONS / 2 };
+        most as usize
     }
 
     /// SQL statements sent so far, for tests and metrics.

@@ -69,7 +69,8 @@ impl Service {
     #[tracing::instrument(name = "service.connectors.connectors", level = "debug", skip_all, err(level = "debug"))]
     pub async fn connectors(&self, caller: &Caller) -> Result<Vec<ConnectorStatus>> {
         caller.require_reader()?;
-        let rows = store::connectors::list(self.store().read(), caller.principal.groups.as_deref()).await?;
+        let rows =
+            store::connectors::list(&self.reads_for(caller.client()), caller.principal.groups.as_deref()).await?;
         let mut connectors = rows.into_iter().map(ConnectorStatus::try_from).collect::<Result<Vec<_>>>()?;
         // By bytes, as cursors compare names: the order of the database may be different.
         connectors.sort_by(|a, b| (&a.cluster, &a.resource_group).cmp(&(&b.cluster, &b.resource_group)));

@@ -11,6 +11,7 @@ use crate::domain::time::{Day, Timestamp};
 use crate::service::sequence::agreement::ComparedPlace;
 use crate::service::visible_group::VisibleGroup;
 use crate::service::{Caller, Error, Result, Service};
+use crate::store::StoreError;
 use crate::store::shadow_reports::{self, ShadowComparison, ShadowDay, ShadowOwnerDay};
 
 /// The number of days of a report that names no days.
@@ -121,7 +122,7 @@ impl Service {
     ) -> Result<ShadowReport> {
         let visible = self.group_for_readers(caller, group)?;
         let span = self.report_days(from, to)?;
-        let moment = self.store().begin_snapshot().await?;
+        let moment = self.reads_for(caller.client()).begin_snapshot().await.map_err(StoreError::from)?;
         let latest = shadow_reports::find_latest(&moment, visible.key).await?;
         let latest = latest.ok_or_else(|| no_report(&visible))?;
         let days = shadow_reports::load_days(&moment, visible.key, span).await?;

@@ -100,7 +100,9 @@ impl Service {
     async fn recount(&self, group: &VisibleGroup, subject: &ExplainedRow) -> Result<OwnerContributions> {
         let scale = group.scale(self.clock().now());
         let from = scale.options.window_start(scale.today);
-        let buckets = store::buckets::of_owner(self.store().read(), &group.name, &subject.owner(), from).await?;
+        let buckets =
+            store::buckets::of_owner(&self.reads_for(group.access().client()), &group.name, &subject.owner(), from)
+                .await?;
         Ok(scale.recount(buckets))
     }
 
@@ -115,7 +117,9 @@ impl Service {
         if recount.buckets.iter().any(|(bucket, _)| is_used(bucket)) {
             return Ok(false);
         }
-        let all = store::buckets::of_owner(self.store().read(), &group.name, &subject.owner(), Day::MIN).await?;
+        let all =
+            store::buckets::of_owner(&self.reads_for(group.access().client()), &group.name, &subject.owner(), Day::MIN)
+                .await?;
         Ok(all.iter().any(is_used))
     }
 
@@ -159,7 +163,7 @@ impl Service {
         ];
         let labels = set.map(|owner| owner.as_ref().map(label));
         let named: Vec<String> = labels.iter().flatten().cloned().collect();
-        let mut authors = self.last_changes(&group.name, &named).await?;
+        let mut authors = self.last_changes(group, &named).await?;
         Ok(labels.map(|label| authors.remove(&label?)))
     }
 }

@@ -45,7 +45,7 @@ impl Service {
             [CursorKey::Number(day), CursorKey::Text(tier)] => Some((key_day(*day), tier.clone())),
             _ => None,
         })?;
-        let found = store::fairness_days::page(self.store().read(), group, filter, &place).await?;
+        let found = store::fairness_days::page(&self.reads_for(caller.client()), group, filter, &place).await?;
         let key = |row: &FairnessDay| vec![day_key(row.day), CursorKey::Text(row.tier.as_str().to_owned())];
         Ok(key_page(Self::FAIRNESS_HISTORY, found, key, window))
     }

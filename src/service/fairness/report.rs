@@ -177,7 +177,7 @@ impl Service {
         let now = self.trusted_now();
         window.check(now.day(), self.keep_buckets_days())?;
         let _permit = self.report_permits.acquire_for(caller.client(), group.count_users()).await?;
-        let uses = self.uses(group.published(), window, now).await?;
+        let uses = self.uses(&group, window, now).await?;
         Ok(run_blocking(|| {
             let reports = report(&group.published().entitlements().tree, &uses);
             TierFairness::of(group, tier, window.span(now), of_tier(reports, tier))

@@ -8,11 +8,14 @@ use crate::domain::normalize::{UsageNormalizer, UsageNormalizers};
 use crate::domain::time::{MICROS_PER_DAY, TimeSpan, Timestamp};
 use crate::engine::day_history::recent_usage::{CurrentKernels, UnrecordedSpan, UserUsages, recent_uses};
 use crate::engine::group::snapshots::GroupSnapshot;
+use crate::service::visible_group::VisibleGroup;
 use crate::service::{Result, Service};
-use crate::store;
+use crate::store::{self, StoreConnection};
 
 impl Service {
-    pub(super) async fn uses(&self, group: &GroupSnapshot, window: ReportWindow, now: Timestamp) -> Result<UserUsages> {
+    pub(super) async fn uses(&self, group: &VisibleGroup, window: ReportWindow, now: Timestamp) -> Result<UserUsages> {
+        let db = self.reads_for(group.access().client());
+        let group = group.published();
         if window == ReportWindow::Now {
             return Ok(held_now(group, now));
         }
@@ -22,8 +25,8 @@ impl Service {
             return Ok(uses);
         }
         let recorded = match window.days(now.day()) {
-            Some(days) => self.usage_of_days(group, days).await?,
-            None => self.usage_of_span(group, window.span(now)).await?,
+            Some(days) => usage_of_days(&db, group, days).await?,
+            None => usage_of_span(&db, group, window.span(now)).await?,
         };
         let rest = UnrecordedSpan::of(&group.facts, window.span(now), now);
         let of = |member: Member| {
@@ -32,33 +35,33 @@ impl Service {
         };
         Ok(group.entitlements().users.iter().map(|row| of(row.member)).collect())
     }
+}
 
-    /// The usage from buckets, each divided by its own capacity.
-    async fn usage_of_days(&self, group: &GroupSnapshot, days: DaySpan) -> Result<FastMap<Member, f64>> {
-        let facts = &group.facts;
-        let weights = &facts.options.resource_weights;
-        let mut normalizers = UsageNormalizers::default();
-        let mut used: FastMap<Member, f64> = FastMap::default();
-        store::buckets::of_users(self.store().read(), &facts.name, days, |member, bucket| {
-            let normalizer = normalizers.of(&bucket.capacity, weights);
-            let part = DaySpan { first: bucket.start, last: bucket.end }.part_in(days);
-            *used.entry(member).or_default() += normalizer.normalized(&bucket.usage) * part;
-        })
-        .await?;
-        Ok(used)
-    }
+/// The usage from buckets, each divided by its own capacity.
+async fn usage_of_days(db: &StoreConnection, group: &GroupSnapshot, days: DaySpan) -> Result<FastMap<Member, f64>> {
+    let facts = &group.facts;
+    let weights = &facts.options.resource_weights;
+    let mut normalizers = UsageNormalizers::default();
+    let mut used: FastMap<Member, f64> = FastMap::default();
+    store::buckets::of_users(db, &facts.name, days, |member, bucket| {
+        let normalizer = normalizers.of(&bucket.capacity, weights);
+        let part = DaySpan { first: bucket.start, last: bucket.end }.part_in(days);
+        *used.entry(member).or_default() += normalizer.normalized(&bucket.usage) * part;
+    })
+    .await?;
+    Ok(used)
+}
 
-    /// The usage from records, divided by the capacity of today.
-    async fn usage_of_span(&self, group: &GroupSnapshot, span: TimeSpan) -> Result<FastMap<Member, f64>> {
-        let facts = &group.facts;
-        let normalizer = UsageNormalizer::new(&facts.today, &facts.options.resource_weights);
-        let mut used: FastMap<Member, f64> = FastMap::default();
-        for held in store::records::sums::of_users(self.store().read(), facts.key, span).await? {
-            let usage = held.slots.for_micros(held.micros);
-            *used.entry(held.owner).or_default() += normalizer.normalized(&usage);
-        }
-        Ok(used)
+/// The usage from records, divided by the capacity of today.
+async fn usage_of_span(db: &StoreConnection, group: &GroupSnapshot, span: TimeSpan) -> Result<FastMap<Member, f64>> {
+    let facts = &group.facts;
+    let normalizer = UsageNormalizer::new(&facts.today, &facts.options.resource_weights);
+    let mut used: FastMap<Member, f64> = FastMap::default();
+    for held in store::records::sums::of_users(db, facts.key, span).await? {
+        let usage = held.slots.for_micros(held.micros);
+        *used.entry(held.owner).or_default() += normalizer.normalized(&usage);
     }
+    Ok(used)
 }
 
 /// The slots that running kernels of all users hold, as the usage of a day.

@@ -11,6 +11,7 @@ use crate::domain::forecast::StartForecast;
 use crate::domain::ids::{GroupKey, UserId};
 use crate::domain::time::Timestamp;
 use crate::domain::workloads::{AssessedWorkloads, WorkloadMembers, WorkloadStatus};
+use crate::service::workloads::ended::load_ended;
 use crate::service::{Result, Service};
 use crate::store;
 use crate::store::forecasts::{FirstForecast, ForecastOutcome};
@@ -109,6 +110,6 @@ impl Service {
         let sessions: Vec<Uuid> = ids.iter().filter_map(|id| id.parse().ok()).collect();
         let users: BTreeSet<UserId> = forecasts.iter().map(|forecast| forecast.user).collect();
         let users: Vec<UserId> = users.into_iter().collect();
-        self.load_ended(group, &ids, &users, &sessions).await
+        load_ended(self.store().read(), group, &ids, &users, &sessions).await
     }
 }

@@ -88,9 +88,13 @@ impl Service {
         if let Some(name) = filter.job.filter(|name| !jobs.jobs().iter().any(|known| known.name == *name)) {
             return Err(Error::unknown_job(name));
         }
-        let found =
-            store::jobs::page(self.store().read(), caller.principal.groups.as_deref(), filter, &id_window(window)?)
-                .await?;
+        let found = store::jobs::page(
+            &self.reads_for(caller.client()),
+            caller.principal.groups.as_deref(),
+            filter,
+            &id_window(window)?,
+        )
+        .await?;
         Ok(id_page(Self::JOB_RUN_LIST, found, |r| r.id, window))
     }
 
@@ -98,7 +102,7 @@ impl Service {
     #[tracing::instrument(name = "service.jobs.job_runs_by_id", level = "debug", skip_all, err(level = "debug"))]
     pub async fn job_runs_by_id(&self, caller: &Caller, ids: impl IntoIterator<Item = i64>) -> Result<Vec<JobRun>> {
         caller.require_reader()?;
-        Ok(store::jobs::by_ids(self.store().read(), caller.principal.groups.as_deref(), ids).await?)
+        Ok(store::jobs::by_ids(&self.reads_for(caller.client()), caller.principal.groups.as_deref(), ids).await?)
     }
 
     /// All jobs, with their last runs and their next one.
@@ -127,7 +131,7 @@ impl Service {
     #[tracing::instrument(name = "service.jobs.last_job_runs", level = "debug", skip_all, err(level = "debug"))]
     pub async fn last_job_runs(&self, caller: &Caller) -> Result<Vec<JobRun>> {
         caller.require_reader()?;
-        Ok(store::jobs::last_runs(self.store().read(), caller.principal.groups.as_deref()).await?)
+        Ok(store::jobs::last_runs(&self.reads_for(caller.client()), caller.principal.groups.as_deref()).await?)
     }
 
     /// Runs a job on request of a caller.

@@ -109,7 +109,7 @@ impl Service {
     pub async fn keys(&self, caller: &Caller) -> Result<Vec<StoredKey>> {
         caller.require_admin()?;
         caller.require_all_groups()?;
-        let mut keys = store::keys::list(self.store().read()).await?;
+        let mut keys = store::keys::list(&self.reads_for(caller.client())).await?;
         let uses = self.engine.keys.last_uses();
         for key in &mut keys {
             key.last_used_at = key.last_used_at.max(uses.get(&key.id).copied());

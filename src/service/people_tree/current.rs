@@ -89,7 +89,7 @@ impl Service {
         let visible = self.group(caller, group)?;
         let facts = visible.facts();
         let set: Vec<String> = facts.weights().iter().map(|row| label(&row.target)).collect();
-        let of_trees = audit_targets::last_changed_by(self.store().read(), group, &set, ACTION).await?;
+        let of_trees = audit_targets::last_changed_by(&self.reads_for(caller.client()), group, &set, ACTION).await?;
         let build = || {
             let people = self.people();
             let tree = TreeReading { facts, people: &people, of_trees: &of_trees };

@@ -105,7 +105,8 @@ impl Service {
     pub async fn rank_movers_of_day(&self, caller: &Caller, group: &str, day: Day, first: u32) -> Result<DayMovers> {
         check_count(first)?;
         let key = self.group_for_readers(caller, group)?.key;
-        let movers = |is_up| store::share_days::load_movers(self.store().read(), key, day, is_up, first);
+        let db = self.reads_for(caller.client());
+        let movers = |is_up| store::share_days::load_movers(&db, key, day, is_up, first);
         Ok(DayMovers { since: day.plus(-1), up: movers(true).await?, down: movers(false).await? })
     }
 }

@@ -52,7 +52,7 @@ impl Service {
     #[tracing::instrument(name = "service.undo.undo", level = "debug", skip_all, fields(id), err(level = "debug"))]
     pub async fn undo(self: &Arc<Self>, caller: Caller, id: i64, reason: Option<String>) -> Result<UndoneChange> {
         caller.require_admin()?;
-        let found = audit::by_ids(self.store().read(), caller.principal.groups.as_deref(), [id]).await?;
+        let found = audit::by_ids(&self.reads_for(caller.client()), caller.principal.groups.as_deref(), [id]).await?;
         let entry = found.into_iter().next().ok_or_else(|| Error::NotFound {
             code: "unknown_audit_entry",
             detail: format!("the audit log has no entry {id}"),

@@ -62,7 +62,7 @@ impl Service {
     )]
     pub async fn usage_histories(&self, caller: &Caller, group: &str) -> Result<Vec<StoredHistory>> {
         let key = self.group_for_readers(caller, group)?.key;
-        Ok(histories::list(self.store().read(), key).await?)
+        Ok(histories::list(&self.reads_for(caller.client()), key).await?)
     }
 
     /// Adds rows to an incomplete history. Creates the history if it does not exist.

@@ -121,7 +121,7 @@ impl Service {
             project: question.project,
         };
         let names: Vec<Arc<str>> = groups.iter().map(|group| Arc::clone(&group.name)).collect();
-        let known = capacity::capacities_until(self.store().read(), &names, to).await?;
+        let known = capacity::capacities_until(&self.reads_for(caller.client()), &names, to).await?;
         let offered = OfferedCapacity::of(&known, &names, question, self.trusted_now());
         // A share of the usage is known only if all usage is read, and only within one group.
         let names_none = question.domain.is_none() && question.charge_class.is_none() && question.project.is_none();
@@ -137,7 +137,7 @@ impl Service {
             of_block: None,
         };
         let mut full = false;
-        reports::for_each_total(self.store().read(), &wanted, |total| {
+        reports::for_each_total(&self.reads_for(caller.client()), &wanted, |total| {
             full = !report.take(&total);
             if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })

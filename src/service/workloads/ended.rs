@@ -14,8 +14,8 @@ use crate::service::input::page::{Cursor, CursorKey, Page, PageWindow};
 use crate::service::reported_workloads::queue_of;
 use crate::service::visible_group::VisibleGroup;
 use crate::service::{Error, Result, Service};
-use crate::store;
 use crate::store::workloads::{EndedFilter, EndedWorkload, QueueCondition};
+use crate::store::{self, StoreConnection};
 
 impl Service {
     /// A page of ended workloads, the last to end first.
@@ -30,13 +30,13 @@ impl Service {
             // An ended workload does not wait.
             return Ok(Page { rows: Vec::new(), has_next: false, has_previous: false, total: 0 });
         }
-        let (db, limit) = (self.store().read(), window.limit as usize);
+        let (db, limit) = (self.reads_for(group.access().client()), window.limit as usize);
         let condition = condition(group, filter);
         let (mut page, total) =
-            store::workloads::ended_page(db, group.key, &condition, after, limit as u64 + 1).await?;
+            store::workloads::ended_page(&db, group.key, &condition, after, limit as u64 + 1).await?;
         let has_next = page.len() > limit;
         page.truncate(limit);
-        let mut workloads = self.members_of(group, &page).await?;
+        let mut workloads = members_of(&db, group, &page).await?;
         let now = self.clock().now();
         let people = self.people();
         // A gang may have kernels of several owners. It is that of one of them, as long as it runs and afterwards.
@@ -50,59 +50,57 @@ impl Service {
         Ok(Page { rows, has_next, has_previous: after.is_some(), total })
     }
 
-    /// The members of ended workloads, by id.
-    async fn members_of(
-        &self,
-        group: &VisibleGroup,
-        page: &[EndedWorkload],
-    ) -> Result<BTreeMap<String, WorkloadMembers>> {
-        let gangs: Vec<&str> = page.iter().filter_map(|ended| ended.gang.as_deref()).collect();
-        let sessions: Vec<Uuid> = page.iter().filter_map(|ended| ended.session).collect();
-        let mut users: Vec<UserId> = page.iter().filter_map(|ended| ended.user).collect();
-        users.sort_unstable();
-        users.dedup();
-        self.load_ended(group.key, &gangs, &users, &sessions).await
-    }
-
-    /// The members that have ended of gangs, and of sessions of these users, by workload.
-    pub(in crate::service) async fn load_ended(
-        &self,
-        group: GroupKey,
-        gangs: &[&str],
-        users: &[UserId],
-        sessions: &[Uuid],
-    ) -> Result<BTreeMap<String, WorkloadMembers>> {
-        let db = self.store().read();
-        let mut members = store::workloads::members_of_gangs(db, group, gangs).await?;
-        members.extend(store::workloads::members_of_sessions(db, group, Some(users), sessions).await?);
-        Ok(group_members(members).into_iter().map(|workload| (workload.id.to_string(), workload)).collect())
-    }
-
     /// The ended workload with the id, or of the kernel with the id.
     pub(super) async fn ended_workload(&self, group: &VisibleGroup, id: &str) -> Result<Option<RankedWorkload>> {
-        let db = self.store().read();
-        let mut members = store::workloads::members_of_gangs(db, group.key, &[id]).await?;
+        let db = self.reads_for(group.access().client());
+        let mut members = store::workloads::members_of_gangs(&db, group.key, &[id]).await?;
         let session: Option<Uuid> = id.parse().ok();
         if let Some(session) = session.filter(|_| members.is_empty()) {
-            members = store::workloads::members_of_sessions(db, group.key, None, &[session]).await?;
+            members = store::workloads::members_of_sessions(&db, group.key, None, &[session]).await?;
         }
         if let Some(kernel) = session.filter(|_| members.is_empty()) {
-            members = self.members_beside(group, KernelId(kernel)).await?;
+            members = members_beside(&db, group, KernelId(kernel)).await?;
         }
         Ok(group_members(members).into_iter().next().map(|workload| ranked(group, workload)))
     }
+}
 
-    /// The ended kernels of the workload that an ended kernel belongs to.
-    async fn members_beside(&self, group: &VisibleGroup, kernel: KernelId) -> Result<Vec<WorkloadMember>> {
-        let db = self.store().read();
-        let Some(kernel) = store::kernels::find(db, group.key, kernel).await? else { return Ok(Vec::new()) };
-        let report = kernel.report;
-        if let Some(gang) = report.traits.gang_id.as_deref() {
-            return Ok(store::workloads::members_of_gangs(db, group.key, &[gang]).await?);
-        }
-        let users = [report.owner.user];
-        Ok(store::workloads::members_of_sessions(db, group.key, Some(&users), &[report.session.0]).await?)
+/// The members of ended workloads, by id.
+async fn members_of(
+    db: &StoreConnection,
+    group: &VisibleGroup,
+    page: &[EndedWorkload],
+) -> Result<BTreeMap<String, WorkloadMembers>> {
+    let gangs: Vec<&str> = page.iter().filter_map(|ended| ended.gang.as_deref()).collect();
+    let sessions: Vec<Uuid> = page.iter().filter_map(|ended| ended.session).collect();
+    let mut users: Vec<UserId> = page.iter().filter_map(|ended| ended.user).collect();
+    users.sort_unstable();
+    users.dedup();
+    load_ended(db, group.key, &gangs, &users, &sessions).await
+}
+
+/// The members that have ended of gangs, and of sessions of these users, by workload.
+pub(in crate::service) async fn load_ended(
+    db: &StoreConnection,
+    group: GroupKey,
+    gangs: &[&str],
+    users: &[UserId],
+    sessions: &[Uuid],
+) -> Result<BTreeMap<String, WorkloadMembers>> {
+    let mut members = store::workloads::members_of_gangs(db, group, gangs).await?;
+    members.extend(store::workloads::members_of_sessions(db, group, Some(users), sessions).await?);
+    Ok(group_members(members).into_iter().map(|workload| (workload.id.to_string(), workload)).collect())
+}
+
+/// The ended kernels of the workload that an ended kernel belongs to.
+async fn members_beside(db: &StoreConnection, group: &VisibleGroup, kernel: KernelId) -> Result<Vec<WorkloadMember>> {
+    let Some(kernel) = store::kernels::find(db, group.key, kernel).await? else { return Ok(Vec::new()) };
+    let report = kernel.report;
+    if let Some(gang) = report.traits.gang_id.as_deref() {
+        return Ok(store::workloads::members_of_gangs(db, group.key, &[gang]).await?);
     }
+    let users = [report.owner.user];
+    Ok(store::workloads::members_of_sessions(db, group.key, Some(&users), &[report.session.0]).await?)
 }
 
 fn ranked(group: &VisibleGroup, workload: WorkloadMembers) -> RankedWorkload {

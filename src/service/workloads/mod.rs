@@ -9,7 +9,7 @@
 //! (`cycle_plans`).
 
 pub mod answer;
-mod ended;
+pub(in crate::service) mod ended;
 pub(in crate::service) mod ranked;
 
 use std::collections::HashMap;
@@ -219,9 +219,9 @@ impl Service {
         }
         users.sort_unstable();
         users.dedup();
-        let db = self.store().read();
-        let of_gangs = store::workloads::count_of_gangs(db, group.key, &gangs).await?;
-        let of_sessions = store::workloads::count_of_sessions(db, group.key, &users, &sessions).await?;
+        let db = self.reads_for(group.access().client());
+        let of_gangs = store::workloads::count_of_gangs(&db, group.key, &gangs).await?;
+        let of_sessions = store::workloads::count_of_sessions(&db, group.key, &users, &sessions).await?;
         let of_sessions = of_sessions.into_iter().map(|(session, count)| (session.to_string(), count));
         Ok(of_gangs.into_iter().chain(of_sessions).collect())
     }

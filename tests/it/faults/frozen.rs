@@ -71,3 +71,40 @@ async fn the_group_of_a_frozen_server_is_free_soon() {
     assert_eq!(entries.body["total"], 3, "{entries:?}");
     reporter.assert_stored().await;
 }
+
+/// Servers that are stopped at any moment of their reports, on a path without a proxy. Prints how long each held the group.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "long"]
+async fn long_servers_frozen_at_any_moment() {
+    const TRIALS: u64 = 20;
+    let db = database::postgres().await;
+    let (mut survivor, mut victim) = (Reporter::new(db.url.clone()), Reporter::new(db.url.clone()));
+    let (frozen, other) = (Arc::new(start(&db.url, &victim.log)), start(&db.url, &survivor.log));
+    survivor.make_group(&other).await;
+    for trial in 0..TRIALS {
+        let reports = tokio::spawn({
+            let frozen = Arc::clone(&frozen);
+            async move {
+                for n in 0..40 {
+                    // Refused while the others have the group.
+                    victim.report(&frozen, &format!("frozen-{trial}-{n}")).await;
+                }
+                victim
+            }
+        });
+        // The moment differs from trial to trial, and with it what the server is doing.
+        tokio::time::sleep(Duration::from_millis(37 * trial % 400)).await;
+        frozen.signal("STOP");
+        let begun = Instant::now();
+        until("a report to the other server", async || survivor.report_another(&other).await.1.status == 200).await;
+        println!("trial {trial}: the group was free after {:?}", begun.elapsed());
+        frozen.signal("CONT");
+        victim = reports.await.unwrap();
+        until("a report to the server that was frozen", async || {
+            victim.report(&frozen, &format!("thawed-{trial}")).await.status == 200
+        })
+        .await;
+    }
+    survivor.assert_stored().await;
+    victim.assert_stored().await;
+}

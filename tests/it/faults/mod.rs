@@ -1,7 +1,9 @@
 //! Faults of the machine and of the database under real processes: acknowledged writes are stored, and service continues.
 
+mod client_reads;
 mod codes;
 mod crowd;
+mod damaged;
 mod disk;
 mod driver_codes;
 mod files;
