@@ -60,12 +60,7 @@ pub fn read_from<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
     otherwise: &'static str,
 ) -> Result<T, DecodeError> {
-    traced::read(deserializer, otherwise, true)
-}
-
-/// Reads a value as [`read_from`] does, in less time. `None`: the value has a fault, for which [`read_from`] has the words.
-pub fn read_quickly<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Option<T> {
-    traced::read(deserializer, "invalid_value", false).ok()
+    traced::read(deserializer, otherwise)
 }
 
 impl DecodeError {

@@ -19,16 +19,9 @@ struct FaultNote {
     fault: RefCell<Option<DecodeError>>,
     /// The code of what the wrapped deserialiser itself refuses.
     otherwise: &'static str,
-    /// True if faults say what was expected. The words have to be made before each value is read, which takes as long as reading it.
-    has_words: bool,
 }
 
 impl FaultNote {
-    /// The words for what a visitor expects.
-    fn words_for(&self, visitor: &dyn Expected) -> String {
-        if self.has_words { visitor.to_string() } else { String::new() }
-    }
-
     /// The fault as an error of the wrapped deserialiser.
     fn keep<E: Error>(&self, fault: DecodeError) -> E {
         *self.fault.borrow_mut() = Some(fault);
@@ -54,13 +47,12 @@ struct TracingWrapper<'n, T> {
     note: &'n FaultNote,
 }
 
-/// See [`super::read_from`]. Without `has_words`, faults may not say what was expected.
+/// See [`super::read_from`].
 pub fn read<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
     otherwise: &'static str,
-    has_words: bool,
 ) -> Result<T, DecodeError> {
-    let note = FaultNote { fault: RefCell::new(None), otherwise, has_words };
+    let note = FaultNote { fault: RefCell::new(None), otherwise };
     T::deserialize(TracingWrapper { inner: deserializer, note: &note })
 }
 
@@ -74,7 +66,9 @@ impl<'n, T> TracingWrapper<'n, T> {
 macro_rules! pass_on {
     ($($method:ident($($argument:ident: $type:ty),*))*) => {$(
         fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, DecodeError> {
-            let (wanted, visitor) = (self.note.words_for(&visitor), self.wrap(visitor));
+            // Afterwards there is no visitor to ask.
+            let wanted = (&visitor as &dyn Expected).to_string();
+            let visitor = self.wrap(visitor);
             self.inner.$method($($argument,)* visitor).map_err(|_| self.note.take(&wanted))
         }
     )*};

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::domain::decimal::with_exact_numbers;
-use crate::domain::reading::{DecodeError, UniqueObject, UniqueValue, read_from, read_quickly};
+use crate::domain::reading::{DecodeError, UniqueObject, UniqueValue, read_from};
 use crate::engine::error::{Error, Fault};
 
 /// The largest depth of JSON. No request needs ten levels.
@@ -55,13 +55,10 @@ pub fn without_mark(bytes: &[u8]) -> &[u8] {
 pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, JsonError> {
     let bytes = without_mark(bytes);
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    if let Some(value) = read_quickly(&mut deserializer)
-        && deserializer.end().is_ok()
-    {
-        return Ok(value);
+    match read_from(&mut deserializer, "invalid_type") {
+        Ok(value) if deserializer.end().is_ok() => Ok(value),
+        read => Err(find_json_error(bytes, read.err())),
     }
-    let misread = read_from::<T, _>(&mut serde_json::Deserializer::from_slice(bytes), "invalid_type").err();
-    Err(find_json_error(bytes, misread))
 }
 
 /// Parses one JSON object. Decimals are kept as they are written, because values contain numbers as floats.
