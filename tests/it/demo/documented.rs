@@ -72,7 +72,7 @@ async fn the_tour_and_the_examples_work() {
     let [month, now, sequence, domains, division, plan, set, after, refused] = &tour[..] else {
         panic!("{} requests", tour.len())
     };
-    assert!(misallocated(month) < 0.05 && misallocated(now) > 0.1, "{month} {now}");
+    assert!(misallocated(month) < 0.005 && misallocated(now) > 0.1, "{month} {now}");
     assert_eq!(now["most_under_served"]["domain_name"], "industry", "{now}");
     assert_eq!(sequence["items"][0]["workload_id"], "yara-1", "{sequence}");
     let queues = division["queues"].as_array().unwrap();
