@@ -12,6 +12,7 @@ use super::forecast_text::show_forecast;
 use super::list::EndpointList;
 use super::output::{OutputArgs, OutputFormat, print, print_list, print_object};
 use crate::config::Config;
+use crate::domain::reclaim::ReclaimRule;
 
 /// List workloads: what waits, since when, and why; and show one
 #[derive(Parser)]
@@ -219,7 +220,14 @@ fn table_row(mut row: Value) -> Value {
         }
     }
     let members = format!("{} of {} run", row["members"]["running"], row["members"]["total"]);
-    let why = why(&row["waiting"]);
+    let why = match why(&row["waiting"]) {
+        // The page says the same.
+        nothing if nothing.is_empty() && !row["position"].is_null() => {
+            "no reason is known: the last cycle would start it now, into free room or by evictions, or has not seen it yet"
+                .to_owned()
+        }
+        known => known,
+    };
     show_forecast(&mut row);
     row["members"] = members.into();
     row["why"] = why.into();
@@ -240,6 +248,7 @@ pub fn why(waiting: &Value) -> String {
         ("too_large", _) => {
             format!("needs {} members at a time; {} fit on all agents", text("asked"), text("most"))
         }
+        ("predicates", _) if details["agents"] == 0 => "no agent of the group is known".to_owned(),
         ("predicates", _) => format!("none of {} agents admits it: {}", details["agents"], details["refused"]),
         ("no_room", _) => {
             format!("{asked}; at most {} are free on an agent, {} on all", text("most_free"), text("free"))
@@ -251,18 +260,43 @@ pub fn why(waiting: &Value) -> String {
         ("queue_limit", _) => {
             format!("queue {} holds {} of its limit of {} {}", text("queue"), text("held"), text("limit"), text("slot"))
         }
-        ("queue_share", _) => format!("queue {} has its share, and others are below theirs", text("queue")),
+        ("queue_share", _) => {
+            let (queue, share, held) = (text("queue"), slots_text(&details["share"]), slots_text(&details["held"]));
+            format!("queue {queue} holds {held}, its share is {share}, and others are below theirs")
+        }
         ("quota_non_preemptible", _) => {
             let (queue, held, quota, slot) = (text("queue"), text("held"), text("quota"), text("slot"));
             format!("may not be evicted; queue {queue} holds {held} of its quota of {quota} {slot} for such work")
         }
         ("behind", _) => format!("behind {blocker}, which does not fit"),
         ("reserved", _) => format!("would delay {blocker}, for which room is kept until {}", text("until")),
-        ("reclaim_refused", _) => "deserves more, and no lawful set of victims exists".to_owned(),
+        ("reclaim_refused", _) => format!("deserves more, and {}", refusal_text(details)),
         ("depth", _) => "the cycle did not look that far".to_owned(),
         ("budget", _) => "the search for victims ended with its budget".to_owned(),
         _ => reason.to_owned(),
     }
+}
+
+/// The reason why no workload has to give anything back.
+fn refusal_text(details: &Value) -> String {
+    let text = |key: &str| details[key].as_str();
+    let known = text("rule").and_then(|rule| ReclaimRule::choices().into_iter().find(|choice| choice.name == rule));
+    let rule = known.map_or_else(String::new, |choice| format!(": {}", choice.summary.trim_end_matches('.')));
+    let ratios = match (text("level"), text("slot"), text("victim_ratio"), text("reclaimer_ratio")) {
+        (Some(level), Some(slot), Some(victim), Some(reclaimer)) => {
+            format!(" (with {slot}, queue {level} has {victim} of its share, and the one that asks {reclaimer})")
+        }
+        _ => String::new(),
+    };
+    format!("nothing may be evicted for it{rule}{ratios}")
+}
+
+/// Amounts by slot, such as `4 cpu, 1 gpu`.
+fn slots_text(slots: &Value) -> String {
+    let amounts = slots.as_object().into_iter().flatten();
+    let texts: Vec<String> =
+        amounts.map(|(slot, amount)| format!("{} {slot}", amount.as_str().unwrap_or_default())).collect();
+    if texts.is_empty() { "nothing".to_owned() } else { texts.join(", ") }
 }
 
 /// A row with the forecast, the reason and its numbers as columns.

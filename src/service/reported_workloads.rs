@@ -25,7 +25,7 @@ pub(in crate::service) fn agent_totals(agent: &StoredAgent) -> AgentTotals<'_> {
 
 /// The totals of the group that workloads are compared with.
 pub(in crate::service) fn start_limits(facts: &GroupSnapshotData) -> StartLimits<'_> {
-    StartLimits::new(facts.agents.iter().map(agent_totals).collect(), &facts.capacity, &facts.queues)
+    StartLimits::new(facts.agents.iter().map(agent_totals).collect(), &facts.queues)
 }
 
 /// The workloads of a snapshot, which `kernels` form, and their impediments; found once.

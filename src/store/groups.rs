@@ -92,7 +92,8 @@ impl StoredGroup {
 impl TryFrom<Model> for StoredGroup {
     type Error = super::StoreError;
     fn try_from(row: Model) -> Result<Self> {
-        let damaged = |error: super::StoreError| error.at_place(&format!("the options of the resource group {:?}", row.name));
+        let damaged =
+            |error: super::StoreError| error.at_place(&format!("the options of the resource group {:?}", row.name));
         Ok(Self {
             scheduler_opts: decode::json(&row.scheduler_opts).map_err(damaged)?,
             calculated_with: row.calculated_with.as_deref().map(decode::json).transpose().map_err(damaged)?,

@@ -59,6 +59,8 @@ pub struct AffinityPresence {
 
 pub struct ResolvedRequest<'a> {
     pub capacity: Vec<Amount>,
+    /// The capacity with all agents that take no members now, because they may come back.
+    pub full_capacity: Vec<Amount>,
     /// True if the request has no agents.
     pub only_totals: bool,
     pub agents: Vec<&'a CycleAgent>,
@@ -112,8 +114,16 @@ impl<'a> ResolvedRequest<'a> {
         for (at, agent) in agents.iter().enumerate() {
             cells_of(tree, &agent.available_slots).for_each(|(column, units)| total[(at, column)] = units);
         }
+        let mut full_capacity = tree.capacity.clone();
+        if agents.iter().any(|agent| !agent.schedulable) {
+            for (column, most) in full_capacity.iter_mut().enumerate() {
+                let of_agents = (0..rows).map(|at| Amount::from_units(total[(at, column)]));
+                *most = of_agents.fold(Amount::ZERO, Amount::saturating_add).max(*most);
+            }
+        }
         let mut facts = Self {
             capacity: tree.capacity.clone(),
+            full_capacity,
             only_totals,
             agents,
             total,

@@ -79,7 +79,7 @@ fn is_member_too_large(facts: &ResolvedRequest, tree: &QueueTree, queue: usize, 
     let is_over = |(column, units): &(usize, u128)| {
         let asked = Amount::from_units(*units);
         let exceeds_limit = |queue: usize| Bound::Limited(asked) > tree.limit[(queue, *column)];
-        asked > facts.capacity[*column] || tree.ancestry(queue).any(exceeds_limit)
+        asked > facts.full_capacity[*column] || tree.ancestry(queue).any(exceeds_limit)
     };
     kind.has_agent && (!kind.could_run || kind.request.iter().any(is_over))
 }
@@ -98,7 +98,8 @@ fn alone(facts: &ResolvedRequest, shape: usize) -> Option<ImpedimentIndices> {
         });
     }
     let asked = facts.asked_by_minimum(shape);
-    let rows = asked.iter().zip(&facts.capacity).enumerate().map(|(column, (asked, most))| (column, *asked, *most));
+    let rows =
+        asked.iter().zip(&facts.full_capacity).enumerate().map(|(column, (asked, most))| (column, *asked, *most));
     find_excess(rows).map(|(column, ..)| ImpedimentIndices::Group { column })
 }
 

@@ -212,8 +212,12 @@ impl<'c, 'a> PlanRun<'c, 'a> {
             Ok(found) => Ok(FoundVictims { victims: found.victims, units: found.units, placed: found.placed }),
             Err(SearchFailure::Exhausted) => Err(NoVictims::Exhausted),
             Err(SearchFailure::Refused(lines)) => {
-                let nothing = || EvictionDenial::plain(ReclaimRule::NoCandidate, waiting.queue).shown(&snapshot, None);
-                Err(NoVictims::Refused(Box::new(lines.into_iter().next().unwrap_or_else(nothing))))
+                let refusal = match lines.into_iter().next() {
+                    Some(line) => line,
+                    None if !can_be_given_back(cycle, waiting.queue, &request) => return Err(NoVictims::NotAsked),
+                    None => EvictionDenial::plain(ReclaimRule::NoCandidate, waiting.queue).shown(&snapshot, None),
+                };
+                Err(NoVictims::Refused(Box::new(refusal)))
             }
         }
     }
@@ -396,4 +400,13 @@ fn classes(cycle: &CycleState, workload: usize) -> Vec<PendingClass> {
     let size = |kind: usize| -> Fraction { facts.kinds[kind].size };
     classes.sort_by_key(|(kind, _)| std::cmp::Reverse(size(*kind)));
     classes.into_iter().map(|(_, class)| class).collect()
+}
+
+/// True if other queues hold room that is missing. Otherwise the workload waits for what is free on too many agents, or for
+/// its own queue, and nothing that it deserves is held by others.
+fn can_be_given_back(cycle: &CycleState, queue: usize, request: &[Amount]) -> bool {
+    let (facts, free) = (cycle.facts, cycle.room.free_of_all());
+    let free = |column: usize| (0..facts.rows).map(|agent| free[(agent, column)].max(0).unsigned_abs()).sum::<u128>();
+    let is_missing = request.iter().enumerate().any(|(column, asked)| asked.units() > free(column));
+    is_missing && facts.running_queues.iter().any(|of| *of != queue)
 }

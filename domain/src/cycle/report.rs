@@ -248,7 +248,9 @@ impl<'c, 'a> WaitingReport<'c, 'a> {
                 let (column, asked, most) = self.largest_agent(kind);
                 too_large("agent", column, asked, most)
             }
-            ImpedimentIndices::Group { column } => too_large("group", column, need[column], facts.capacity[column]),
+            ImpedimentIndices::Group { column } => {
+                too_large("group", column, need[column], facts.full_capacity[column])
+            }
             ImpedimentIndices::Queue { queue, column } => WaitDetails::TooLarge {
                 scope: "queue",
                 slot: Some(tree.slots[column].as_str()),

@@ -137,14 +137,19 @@ struct KindFit {
 /// The totals that workloads are compared with. Members of one kind are compared with the agents once.
 pub struct StartLimits<'a> {
     agents: Vec<AgentTotals<'a>>,
-    capacity: &'a SlotAmounts,
+    /// The totals of all agents together, also of those that take no members now.
+    full_capacity: SlotAmounts,
     queues: &'a QueueConfigs,
     fits: FastMap<MemberDemand<'a>, Arc<KindFit>>,
 }
 
 impl<'a> StartLimits<'a> {
-    pub fn new(agents: Vec<AgentTotals<'a>>, capacity: &'a SlotAmounts, queues: &'a QueueConfigs) -> Self {
-        Self { agents, capacity, queues, fits: FastMap::default() }
+    pub fn new(agents: Vec<AgentTotals<'a>>, queues: &'a QueueConfigs) -> Self {
+        let mut full_capacity = SlotAmounts::default();
+        for agent in &agents {
+            full_capacity.add(agent.slots);
+        }
+        Self { agents, full_capacity, queues, fits: FastMap::default() }
     }
 
     /// The reason why the workload can never start; `None` if there is none that needs no order.
@@ -192,7 +197,7 @@ impl<'a> StartLimits<'a> {
     }
 
     fn beyond_capacity(&self, asked: &SlotAmounts) -> Option<StartImpediment> {
-        let capacity = |slot| self.capacity.get(slot).unwrap_or(Amount::ZERO);
+        let capacity = |slot| self.full_capacity.get(slot).unwrap_or(Amount::ZERO);
         let rows = asked.iter().map(|(slot, asked)| (slot, asked, capacity(slot)));
         let (slot, asked, most) = find_excess(rows.filter(|_| !self.agents.is_empty()))?;
         Some(StartImpediment::TooLarge { scope: ImpedimentScope::Group, slot, asked, most })

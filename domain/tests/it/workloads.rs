@@ -168,12 +168,8 @@ fn impediment(
     workload: &WorkloadMembers,
     queue: &str,
 ) -> Option<StartImpediment> {
-    let mut capacity = SlotAmounts::default();
-    for (.., slots) in agents {
-        capacity.add(slots);
-    }
     let totals = agents.iter().map(|(id, labels, taints, slots)| AgentTotals::new(id, labels, taints, slots));
-    let mut limits = StartLimits::new(totals.collect(), &capacity, queues);
+    let mut limits = StartLimits::new(totals.collect(), queues);
     let (members, needed) = workload.waiting_members();
     limits.impediment(&StartDemand { members, needed, held: workload.held_slots(), queue })
 }

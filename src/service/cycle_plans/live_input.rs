@@ -138,15 +138,15 @@ impl LiveInput<'_> {
             .filter_map(|workload| workload.running(|kernel| learned_seconds(facts, kernel.owner)))
             .collect();
         let lost = running.iter().flat_map(|w| &w.members).filter(|member| member.agent_id.is_none()).count();
-        let has_agents = !facts.agents.is_empty();
         let division = &facts.options.division;
         let simulation = CycleSimulation {
             capacity: facts.capacity.clone(),
             algorithm: division.algorithm().name().to_owned(),
             options: division.settings(),
             queues: self.queues()?,
-            // The free room of each agent is not known if some kernels do not say where they run.
-            agents: (has_agents && lost == 0).then(|| facts.agents.iter().map(cycle_agent).collect()),
+            // The free room of each agent is not known if some kernels do not say where they run. A group without agents has no
+            // room, and none that workloads could be too large for.
+            agents: (lost == 0 || facts.agents.is_empty()).then(|| facts.agents.iter().map(cycle_agent).collect()),
             running,
             pending,
             now: Some(self.now),
@@ -154,7 +154,7 @@ impl LiveInput<'_> {
             explain,
         };
         let mut answer = simulation.run(self.now).map_err(fault_of_request)?;
-        if has_agents && lost > 0 {
+        if !facts.agents.is_empty() && lost > 0 {
             answer.warnings.push(warn_of_unplaced(lost));
         }
         Ok(answer)

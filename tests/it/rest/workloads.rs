@@ -310,6 +310,45 @@ on_both! {
         assert!(run(&server.db, ["occupancy", GROUP, "--by", "agent"]).ok().contains("held {\"gpu\":\"4\"}"));
     }
 
+    async fn nodes_that_are_away_or_split_make_a_workload_wait_and_no_more(db: TestDb) {
+        let server = Server::new(db).await;
+        let gpus = |count: &str| json!({"occupied_slots": {"gpu": count}, "status": "PENDING", "started_at": null});
+        let job = pending("job", "bob", &gpus("2"));
+        server.call("POST", &group("/kernels"), Some(&json!([job]))).await.json(200);
+        let waiting = async || {
+            let list = server.get(&group("/workloads?status=pending")).await;
+            let item = list["items"].as_array().unwrap().iter().find(|item| item["workload_id"] == id("job").to_string());
+            let item = item.unwrap().clone();
+            (item["position"].clone(), item["waiting"]["reason"].clone(), item["waiting"]["details"].clone())
+        };
+        let explained = || run(&server.db, ["explain", "--workload", &id("job").to_string()]).ok();
+        assert_eq!(waiting().await, (json!(1), json!("predicates"), json!({"refused": {}, "agents": 0})));
+        assert!(!explained().contains("never"), "{}", explained());
+
+        let agent = async |name: &str, more: &Value| {
+            let body = with(json!({"available_slots": {"gpu": "4"}}), more);
+            let answer = server.call("PUT", &group(&format!("/agents/{name}")), Some(&body)).await;
+            assert!(answer.status.is_success(), "{answer:?}");
+        };
+        for away in [json!({"schedulable": false}), json!({"alive": false})] {
+            agent("n1", &away).await;
+            agent("n2", &away).await;
+            assert_eq!(waiting().await, (json!(1), json!("predicates"), json!({"refused": {"schedulable": 2}, "agents": 2})));
+            assert!(!explained().contains("never"), "{}", explained());
+        }
+
+        // Three of four are used on each.
+        for name in ["n1", "n2"] {
+            agent(name, &json!({"schedulable": true, "alive": true})).await;
+            let held = json!({"occupied_slots": {"gpu": "3"}, "agent_id": name});
+            let used = with(with(pending(&format!("on-{name}"), "carol", &held), &running()), &json!({"agent_id": name}));
+            server.call("POST", &group("/kernels"), Some(&json!([used]))).await.json(200);
+        }
+        let details = json!({"slot": "gpu", "asked": "2", "most_free": "1", "free": "2"});
+        assert_eq!(waiting().await, (json!(1), json!("no_room"), details));
+        assert!(explained().contains("asks for 2 gpu; at most 1 are free on an agent, 2 on all"), "{}", explained());
+    }
+
     async fn a_sequence_and_an_explanation_say_what_can_never_start(db: TestDb) {
         let server = cluster(db).await;
         let workload = |name: &str, gpus: &str, more: &Value| with(json!({

@@ -1,1 +1,1 @@
-import{$ as e,et as t,tt as n}from"./States.js";var r=r=>n(e(t(`gap_policy`)?.choices??[],r.toLowerCase()));export{r as t};
+import{et as e,nt as t,tt as n}from"./States.js";var r=r=>t(e(n(`gap_policy`)?.choices??[],r.toLowerCase()));export{r as t};

@@ -230,3 +230,37 @@ fn a_minimum_that_exceeds_a_limit_with_its_running_members_is_too_large() {
     assert_eq!(why(document(4), "w"), ("too_large".to_owned(), expected));
     assert_eq!(why(document(3), "w").0, "queue_limit", "members above the minimum may start once others have ended");
 }
+
+#[test]
+fn agents_that_take_no_members_now_may_come_back() {
+    let mut nodes = agents(&[4, 4]);
+    nodes[1]["schedulable"] = json!(false);
+    let document = json!({"capacity": {"gpu": 4}, "agents": nodes, "pending": [gang("w", "a", 8)]});
+    let answer = cycle(&group(document));
+    assert_eq!(reason(&answer, "w"), ("gang".to_owned(), json!({"fit": 4, "minimum": 8})));
+    assert_eq!(waits(&answer, "w")["position"], json!(1));
+
+    let mut nodes = agents(&[4, 4]);
+    for node in nodes.as_array_mut().unwrap() {
+        node["schedulable"] = json!(false);
+    }
+    let answer = cycle(&group(json!({"capacity": {}, "agents": nodes, "pending": [job("w", "a", 1)]})));
+    assert_eq!(reason(&answer, "w"), ("predicates".to_owned(), json!({"refused": {"schedulable": 2}, "agents": 2})));
+    assert_eq!(waits(&answer, "w")["position"], json!(1));
+}
+
+#[test]
+fn room_that_is_free_on_too_many_agents_is_no_refusal_of_victims() {
+    let running = [runs("r1", "a", 3, "n1"), runs("r2", "a", 3, "n2")];
+    let actions = json!({"actions": ["allocate", "reclaim"]});
+    let expected = json!({"slot": "gpu", "asked": "2", "most_free": "1", "free": "2"});
+    for queues in [json!([{"name": "a"}]), json!([{"name": "a"}, {"name": "b"}])] {
+        let document = json!({"capacity": {"gpu": 8}, "agents": agents(&[4, 4]), "queues": queues, "running": running,
+            "pending": [job("w", "a", 2)], "cycle": actions});
+        assert_eq!(why(document, "w"), ("no_room".to_owned(), expected.clone()));
+    }
+    // Nothing but its own queue holds what is missing.
+    let document = json!({"capacity": {"gpu": 8}, "agents": agents(&[4, 4]), "queues": [{"name": "a", "quota": {"gpu": 8}}],
+        "running": running, "pending": [job("w", "a", 3)], "cycle": actions});
+    assert_eq!(why(document, "w").0, "no_room");
+}

@@ -117,9 +117,13 @@ pub struct ClusterContents {
 
 pub fn random(dice: &mut Dice, contents: ClusterContents) -> Value {
     let agents: Vec<Value> = (1..=1 + dice.roll(3)).map(|at| agent(dice, at, contents)).collect();
-    let gpu: u64 = agents.iter().map(|agent| agent["available_slots"]["gpu"].as_u64().unwrap()).sum();
-    let cpu: u64 = agents.iter().map(|agent| agent["available_slots"]["cpu"].as_u64().unwrap()).sum();
-    let queues = queues(dice, gpu);
+    // The capacity of a live group is that of the agents in service.
+    let counts = |agent: &&Value| agent["available_slots"]["gpu"] != 1 || agent["schedulable"] != false;
+    let sum = |slot: &str| {
+        agents.iter().filter(counts).map(|agent| agent["available_slots"][slot].as_u64().unwrap()).sum::<u64>()
+    };
+    let (gpu, cpu) = (sum("gpu"), sum("cpu"));
+    let queues = queues(dice, gpu.max(1));
     let running = running(dice, &agents);
     let pending: Vec<Value> = (1..=1 + dice.roll(6)).map(|at| pending(dice, at, contents)).collect();
     json!({

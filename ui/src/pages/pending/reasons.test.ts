@@ -20,6 +20,13 @@ describe("the reason of a workload", () => {
     expect(why("no_room", { slot: "cpu", asked: "4", most_free: "3", free: "5" })).toBe("It asks for 4 CPU cores; the node with the most free has 3 CPU cores, all nodes together 5 CPU cores.");
     expect(why("gang", { fit: 1, minimum: 4 })).toBe("1 member of the 4 that have to start together fits now.");
     expect(why("gang", { fit: 0, minimum: 3, reported: 1 })).toBe("1 member of the 3 that have to start together is reported so far.");
+    expect(whyInWords(waits("predicates", { refused: {}, agents: 0 }), false)).toBe("No node of the group is known.");
+    expect(why("queue_share", { queue: "ml", share: { cpu: "4" }, held: { cpu: "5" } })).toBe("The queue ml holds 5 CPU cores; its share is 4 CPU cores, and others are below theirs.");
+    expect(why("reclaim_refused", { rule: "saturation", level: "ml", slot: "cpu", victim_ratio: "0.5", reclaimer_ratio: "0.75" })).toBe(
+      "It deserves more, but no workload may be made to give it back: of its share of CPU the queue ml has 50.0 %, and the one that asks 75.0 %.",
+    );
+    expect(why("reclaim_refused", { rule: "no_candidate", level: null, slot: null, victim_ratio: null, reclaimer_ratio: null })).toBe("It deserves more, but no workload may be made to give it back.");
+    expect(why("reserved", { until: "2026-01-13T10:00:00Z" }, ["w1"])).toMatch(/^It would delay w1, for which room is kept until .*\.$/);
     expect(why("behind", {}, ["w1"])).toBe("It waits behind w1, which does not fit now.");
     expect(why("something_new", {})).toBe("something new.");
   });

@@ -1,6 +1,7 @@
 // Why a workload waits, in one sentence with its numbers.
-import { many, num, slots } from "../../lib/numbers.ts";
-import { amountOf } from "../../lib/units.ts";
+import { many, num, percent, slots, type Slots } from "../../lib/numbers.ts";
+import { short } from "../../lib/time.ts";
+import { amountOf, describe, slotName } from "../../lib/units.ts";
 
 /** A reason as the server gives it. */
 export interface Waiting {
@@ -23,12 +24,16 @@ interface Details {
   minimum?: number;
   reported?: number;
   limit?: string;
-  held?: string;
+  /** By slot where the whole share of a queue is compared. */
+  held?: string | Slots;
+  share?: Slots;
   quota?: string;
   until?: string;
   refused?: Record<string, number>;
   agents?: number;
-  rule?: string;
+  level?: string | null;
+  reclaimer_ratio?: string | null;
+  victim_ratio?: string | null;
 }
 
 const PREDICATES: Record<string, string> = {
@@ -47,7 +52,7 @@ export const isNever = ({ position, waiting }: { position: number | null; waitin
 /** The reason as a sentence. `never`: the workload can never start as it is. */
 export function whyInWords(waiting: Waiting, never: boolean): string {
   const details = JSON.parse(waiting.details) as Details;
-  const of = (value: string | undefined): string => amountOf(details.slot ?? "", value ?? "0");
+  const of = (value: string | Slots | undefined): string => (typeof value === "object" ? describe(value) : amountOf(details.slot ?? "", value ?? "0"));
   const blocker = waiting.blocked_by[0] ?? "another workload";
   switch (waiting.reason) {
     case "too_large":
@@ -62,15 +67,15 @@ export function whyInWords(waiting: Waiting, never: boolean): string {
     case "queue_limit":
       return `The queue ${details.queue} may hold ${of(details.limit)}, and holds ${of(details.held)}.`;
     case "queue_share":
-      return `The queue ${details.queue} has its share, and others are below theirs.`;
+      return `The queue ${details.queue} holds ${of(details.held)}; its share is ${of(details.share)}, and others are below theirs.`;
     case "quota_non_preemptible":
       return `It may not be evicted, and the queue ${details.queue} has used its quota of ${of(details.quota)} for such work.`;
     case "behind":
       return `It waits behind ${blocker}, which does not fit now.`;
     case "reserved":
-      return `It would delay ${blocker}, for which room is kept.`;
+      return `It would delay ${blocker}, for which room is kept${details.until ? ` until ${short(details.until)}` : ""}.`;
     case "reclaim_refused":
-      return "It deserves more, but no workload may be made to give it back.";
+      return `It deserves more, but no workload may be made to give it back${ratios(details)}.`;
     case "depth":
       return "The last cycle did not look that far.";
     case "budget":
@@ -78,6 +83,11 @@ export function whyInWords(waiting: Waiting, never: boolean): string {
     default:
       return `${waiting.reason.replaceAll("_", " ")}.`;
   }
+}
+
+function ratios({ level, slot, victim_ratio, reclaimer_ratio }: Details): string {
+  if (!level || !slot || !victim_ratio || !reclaimer_ratio) return "";
+  return `: of its share of ${slotName(slot)} the queue ${level} has ${percent(num(victim_ratio))}, and the one that asks ${percent(num(reclaimer_ratio))}`;
 }
 
 function tooLarge(details: Details, of: (value: string | undefined) => string): string {
@@ -95,6 +105,7 @@ function tooLarge(details: Details, of: (value: string | undefined) => string): 
 }
 
 function refused({ refused: by = {}, agents = 0 }: Details, never: boolean): string {
+  if (agents === 0) return "No node of the group is known.";
   const parts = Object.entries(by).map(([predicate, count]) => `${count} ${PREDICATES[predicate] ?? predicate}`);
   return `None of ${many(agents, "node")} admits it${never ? ", and it can never start" : " now"}: ${parts.join(", ")}.`;
 }

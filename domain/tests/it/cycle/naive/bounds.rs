@@ -60,6 +60,14 @@ impl NaiveCluster {
         self.bound(&Self::left_at(seats, at), workload, self.need(workload)).is_none()
     }
 
+    /// The capacity, or that of all nodes if one of them takes no members now and may come back.
+    fn full_capacity(&self, slot: usize) -> i64 {
+        if self.nodes.iter().all(|node| node.schedulable) {
+            return self.capacity[slot];
+        }
+        self.nodes.iter().map(|node| node.total[slot]).sum::<i64>().max(self.capacity[slot])
+    }
+
     /// The reason why it can never start, if there is one.
     pub fn never(&self, workload: &WaitingWorkload) -> Option<&'static str> {
         let minimum = workload.minimum();
@@ -72,7 +80,7 @@ impl NaiveCluster {
         }
         let own = self.running.iter().filter(|seat| seat.workload == workload.id && workload.gang > workload.running);
         let asked = own.fold(self.need(workload), |sum, seat| add(sum, seat.slots));
-        if (0..SLOTS.len()).any(|slot| asked[slot] > self.capacity[slot]) {
+        if (0..SLOTS.len()).any(|slot| asked[slot] > self.full_capacity(slot)) {
             return Some("group");
         }
         let exceeds = |name: &&str| {
