@@ -25,6 +25,8 @@ use super::state_file::ConnectorState;
 /// The longest time that the accounting is read again because of rows that were not taken. Without a bound, one row that can never
 /// be taken would make each reading longer than the one before.
 const MAX_REREAD_MICROS: i64 = MICROS_PER_DAY;
+/// The number of readings in a row that miss rows from which on the rounds write without these rows.
+const LASTING_READINGS: u32 = 2;
 
 /// The settings of rounds that all connectors share.
 #[derive(Clone, Debug)]
@@ -246,9 +248,11 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
             self.read_weights().await.map_err(ServerFailure::into_fault)?;
         }
         let mut obstacles = self.scheduler.write_obstacles();
-        obstacles.extend(self.missing_rows());
-        if !obstacles.is_empty() {
-            outcome.errors.extend(obstacles);
+        let missing = self.missing_rows();
+        let is_stopped = !obstacles.is_empty() || (missing.is_some() && !self.are_missing_for_good());
+        obstacles.extend(missing);
+        outcome.errors.extend(obstacles);
+        if is_stopped {
             return Ok(());
         }
         self.write_values(&queue, WriteAim::Follow(&order), self.write_bounds(), outcome).await
@@ -258,10 +262,18 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
     /// scheduler's.
     fn missing_rows(&self) -> Option<RoundFault> {
         let ConnectorState { unreadable_rows, refused_rows, .. } = self.state;
+        let consequence =
+            if self.are_missing_for_good() { "the order is made without them" } else { "nothing is written" };
         let detail = format!(
-            "of the last reading of the accounting, {unreadable_rows} rows could not be read and the server refused {refused_rows}: nothing is written"
+            "of the last reading of the accounting, {unreadable_rows} rows could not be read and the server refused {refused_rows}: {consequence}"
         );
         (unreadable_rows + refused_rows > 0).then(|| RoundFault::new("missing_rows", detail))
+    }
+
+    /// True if a later reading misses rows as well. The refusal of a row may pass, as when the server learns of its owner in between,
+    /// and one more reading is waited for. A row that is refused again stays so, and must not stop the order of all others.
+    fn are_missing_for_good(&self) -> bool {
+        self.state.missing_readings >= LASTING_READINGS
     }
 
     /// The beginning of the next reading after one that reached until `read_until`. Rows that were not taken are read again for as long
@@ -313,6 +325,8 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
             outcome.errors.extend(answer.reasons);
         }
         self.state.refused_rows = refused_rows;
+        let is_missing = refused_rows + self.state.unreadable_rows > 0;
+        self.state.missing_readings = if is_missing { self.state.missing_readings.saturating_add(1) } else { 0 };
         if let Some(read_until) = complete_until {
             self.state.delivered_until = Some(self.delivered_until(read_until));
         }

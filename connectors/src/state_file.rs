@@ -19,6 +19,8 @@ pub struct ConnectorState {
     /// The rows of the last reading of the accounting that could not be read, and those that the server refused.
     pub unreadable_rows: u64,
     pub refused_rows: u64,
+    /// The number of last readings in a row that had such rows.
+    pub missing_readings: u32,
     /// The last time at which the server answered a request.
     pub server_answered_at: Option<Timestamp>,
     /// The values that the connector has written and not taken back, by the scheduler's id of the job or of the user.

@@ -63,6 +63,8 @@ pub struct SlurmConnector {
     tree: AccountTree,
     /// The tree of people that was read and not taken yet.
     people: Option<PeopleTree>,
+    /// The names of the last tree that the server does not take.
+    unusable_names: Vec<String>,
     convert: RunConversion,
     unindexed: UnindexedJobs,
     clock: Arc<dyn Clock>,
@@ -133,16 +135,31 @@ impl SlurmConnector {
         let slots = SlotMapping::new(settings.tres.clone());
         let (partitions, tree, people) = (None, AccountTree::default(), None);
         let unindexed = UnindexedJobs::default();
-        Self { settings, config, resource_group, slots, partitions, tree, people, convert, unindexed, clock }
+        let unusable_names = Vec::new();
+        Self {
+            settings,
+            config,
+            resource_group,
+            slots,
+            partitions,
+            tree,
+            people,
+            unusable_names,
+            convert,
+            unindexed,
+            clock,
+        }
     }
 
     /// Keeps the tree that was read, and the tree of people that follows from it if the server is to have it.
     fn keep_tree(&mut self, tree: AccountTree) {
+        let mapped = MappedPeople::of(&tree, &self.resource_group);
+        // The same names stay in each reading of the tree.
+        if !mapped.unusable_names.is_empty() && mapped.unusable_names != self.unusable_names {
+            tracing::warn!(names = ?mapped.unusable_names, "the server takes no such names: what runs there counts for `unknown`");
+        }
+        self.unusable_names = mapped.unusable_names;
         if self.settings.tree_sync {
-            let mapped = MappedPeople::of(&tree, &self.resource_group);
-            if !mapped.unusable_names.is_empty() {
-                tracing::warn!(names = ?mapped.unusable_names, "the server takes no such names, so that they are left out of the tree");
-            }
             self.people = Some(mapped.tree);
         }
         self.tree = tree;

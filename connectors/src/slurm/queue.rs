@@ -7,16 +7,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::names::UNKNOWN_DOMAIN;
-
 use super::sprio::JobPriority;
 use super::squeue::{JobStage, QueuedJob};
 use super::tres::{SlotMapping, read_amounts};
+use crate::accounted_owner::AccountedOwner;
 use crate::eligible::EligibleWorkload;
 use crate::scheduler::{JobCounts, QueueReading};
 
-/// The name that a job without an account counts for, as in an import.
-const UNKNOWN_ACCOUNT: &str = UNKNOWN_DOMAIN;
 /// Reasons that name a limit without naming an association or a QOS.
 const LIMIT_REASONS: [&str; 9] = [
     "JobArrayTaskLimit",
@@ -149,11 +146,12 @@ fn workload<'j>(
 ) -> EligibleWorkload {
     // The order needs no slots, so that a list which cannot be read is left out.
     let lists: Vec<&str> = std::iter::once(&*job.tres).chain(components.map(|part| &*part.tres)).collect();
-    let account = if job.account.is_empty() { UNKNOWN_ACCOUNT } else { &job.account };
+    // The same names as those of reports, so that a job waits for the owner that its usage counts for.
+    let owner = AccountedOwner::with_usable_names(&job.user, &job.account, "");
     EligibleWorkload {
         workload_id: job.id.to_string(),
-        user: job.user.clone(),
-        project: account.to_owned(),
+        user: owner.user,
+        project: owner.project,
         submitted_at: job.submitted_at,
         priority: i32::try_from(shown.own.clamp(i32::MIN.into(), i32::MAX.into())).unwrap_or_default(),
         requested_slots: read_amounts(&lists.join(","), slots).unwrap_or_default(),

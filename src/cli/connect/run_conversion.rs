@@ -9,6 +9,7 @@ use crate::cli::import::job::ImportedJob;
 use crate::cli::import::reason::DropReason;
 use crate::cli::import::source::LineSource;
 use crate::cli::import::{JobRow, SlotChoices, TraceOptions, TraceReader, row};
+use crate::connectors::accounted_owner::AccountedOwner;
 use crate::connectors::slurm::sacct::{AccountedRun, ConversionChoices, ConvertedRuns};
 use crate::domain::time::Timestamp;
 
@@ -49,9 +50,8 @@ pub fn convert_runs(text: &str, choices: &ConversionChoices) -> Result<Converted
             JobRow::Job(mut job) => {
                 // A job that was cancelled before it started is no kernel.
                 let Some(started_at) = job.started_at else { continue };
-                if let Some(domain) = choices.tree.domain_of(&job.project) {
-                    domain.clone_into(&mut job.domain);
-                }
+                let domain = choices.tree.domain_of(&job.project);
+                count_for_usable_owner(&mut job, domain);
                 converted.runs.push(accounted_run(&job, started_at)?);
             }
             JobRow::Dropped(dropped) if matches!(dropped.reason, DropReason::NotStarted | DropReason::JobStep) => {}
@@ -66,6 +66,21 @@ pub fn convert_runs(text: &str, choices: &ConversionChoices) -> Result<Converted
     match reader.summary().ended_early.as_ref() {
         Some(early) => Err(format!("the answer of sacct broke off: {early}")),
         None => Ok(converted),
+    }
+}
+
+/// Sets the domain of a job if it is known, and counts a name that the server does not take as unknown. One account of such a name
+/// would otherwise be refused in every report.
+fn count_for_usable_owner(job: &mut ImportedJob, domain: Option<&str>) {
+    let usable = AccountedOwner::with_usable_names(&job.user, &job.project, domain.unwrap_or_default());
+    // A name that is missing is the importer's to handle.
+    for (name, usable) in [(&mut job.user, usable.user), (&mut job.project, usable.project)] {
+        if !name.is_empty() {
+            *name = usable;
+        }
+    }
+    if domain.is_some() {
+        job.domain = usable.domain;
     }
 }
 

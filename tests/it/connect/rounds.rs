@@ -407,6 +407,26 @@ async fn rejected_rows_are_reported_again_and_stop_the_writes_of_later_rounds() 
 }
 
 #[tokio::test]
+async fn a_row_that_is_refused_again_stops_no_order_and_stays_a_fault() {
+    let (world, clock, folder) = start();
+    world.borrow_mut().rejected = 1;
+    let mut runner = runner(&world, &clock, folder.path(), ConnectorMode::Order);
+    assert_eq!((codes(&runner.run().await), world.borrow().written.len()), (vec!["a_code", "missing_rows"], 0));
+    clock.advance_seconds(60);
+    let outcome = runner.run().await;
+    assert_eq!((codes(&outcome), outcome.written, outcome.is_ok()), (vec!["a_code", "missing_rows"], 2, false));
+    assert!(outcome.fault_sentence().ends_with("the server refused 1: the order is made without them"), "{outcome:?}");
+    // Once a reading was taken as a whole, the next refusal is waited for again.
+    world.borrow_mut().rejected = 0;
+    clock.advance_seconds(60);
+    assert!(runner.run().await.is_ok());
+    world.borrow_mut().rejected = 1;
+    clock.advance_seconds(60);
+    let outcome = runner.run().await;
+    assert_eq!((codes(&outcome), outcome.wanted_writes), (vec!["a_code", "missing_rows"], 0));
+}
+
+#[tokio::test]
 async fn a_reading_that_is_too_large_stops_neither_older_reports_nor_the_order() {
     let (world, clock, folder) = start();
     let mut runner = runner(&world, &clock, folder.path(), ConnectorMode::Order);

@@ -239,6 +239,19 @@ fn runs_are_the_kernels_of_an_import() {
 }
 
 #[test]
+fn an_account_whose_name_the_server_does_not_take_counts_as_the_domain_unknown() {
+    let long = "d".repeat(65);
+    for top in ["dept/x", &long] {
+        let tree = read_tree(&format!("root|||1\n{top}|root||1\ngenes|{top}||1\n")).unwrap();
+        let choices = ConversionChoices { resource_group: "rig", slots: &BTreeMap::new(), tree: &tree };
+        let runs = convert_runs(recorded::SACCT, &choices).unwrap().runs;
+        let lines = runs.iter().map(|run| serde_json::from_str::<Value>(&run.line).unwrap());
+        let genes: Vec<Value> = lines.filter(|line| line["project"] == "genes").collect();
+        assert!(!genes.is_empty() && genes.iter().all(|line| line["domain_name"] == "unknown"), "{genes:?}");
+    }
+}
+
+#[test]
 fn a_job_that_was_cancelled_before_it_started_is_no_kernel() {
     let tree = AccountTree::default();
     let choices = ConversionChoices { resource_group: "rig", slots: &BTreeMap::new(), tree: &tree };
