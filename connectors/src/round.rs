@@ -295,7 +295,13 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
     /// Brings the tree of people, reports what waits, and sets agents. The tree comes first, because reports count for the domains in
     /// which it has the projects.
     async fn send_reports(&mut self, outcome: &mut RoundOutcome) -> Result<(), ServerFailure> {
-        self.bring_tree(outcome).await?;
+        let brought = self.bring_tree(outcome).await;
+        if brought.is_err() {
+            // The reports are not tried, and wait as well.
+            let waiting = self.spool.load().map_err(|error| refused_by_disk(self.disk_fault(&error)))?;
+            outcome.spooled = waiting.map_or(0, |waiting| waiting.count());
+        }
+        brought?;
         self.deliver_reports(outcome).await?;
         self.report_agents(outcome).await
     }

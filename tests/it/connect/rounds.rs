@@ -499,7 +499,8 @@ async fn the_tree_of_people_comes_before_the_reports() {
         (world.has_tree, world.is_connector, world.is_server_away) = (true, true, true);
     }
     let mut runner = runner(&world, &clock, folder.path(), ConnectorMode::Shadow);
-    assert_eq!(codes(&runner.run().await), ["server_away"]);
+    let outcome = runner.run().await;
+    assert_eq!((codes(&outcome), outcome.spooled), (vec!["server_away"], 2));
     // The tree waits for the server, and is read again at its own interval.
     world.borrow_mut().is_server_away = false;
     for (seconds, trees) in [(15, 1), (15, 1), (600, 2)] {
