@@ -55,6 +55,18 @@ struct DueReadings {
     agents: Duration,
 }
 
+/// The faults of the last reading of each kind. They stay with the rounds until the next one, because a round in which a reading is not
+/// due has not seen that its fault has gone.
+#[derive(Default)]
+struct ReadingFaults {
+    setup: Vec<RoundFault>,
+    tree: Vec<RoundFault>,
+    kernels: Vec<RoundFault>,
+    /// Those of rows that the server has refused.
+    reports: Vec<RoundFault>,
+    agents: Vec<RoundFault>,
+}
+
 /// The bounds of the writes of one round.
 #[derive(Clone, Copy)]
 struct WriteBounds {
@@ -75,6 +87,7 @@ pub struct RoundRunner<C, F> {
     state: ConnectorState,
     spool: ReportSpool,
     due: DueReadings,
+    faults: ReadingFaults,
     /// True if the key may set agents and bring the tree of people; `None` until the server has answered.
     has_full_rights: Option<bool>,
     /// The tree of people that the server does not have yet.
@@ -88,6 +101,8 @@ pub struct RoundRunner<C, F> {
     /// True while the server compares orders and keeps the status, as far as is known.
     compares_orders: bool,
     keeps_status: bool,
+    /// The code of the fault for which the last status was not stored.
+    status_fault: Option<String>,
 }
 
 impl<C: SchedulerConnector, F> RoundRunner<C, F> {
@@ -103,6 +118,7 @@ impl<C: SchedulerConnector, F> RoundRunner<C, F> {
             state,
             spool,
             due,
+            faults: ReadingFaults::default(),
             has_full_rights: None,
             waiting_tree: None,
             brings_trees: true,
@@ -110,6 +126,7 @@ impl<C: SchedulerConnector, F> RoundRunner<C, F> {
             weights_revision: None,
             compares_orders: true,
             keeps_status: true,
+            status_fault: None,
         })
     }
 
@@ -202,27 +219,30 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
             let read = self.scheduler.read_setup().await;
             self.due.setup = now + self.next_reading(self.settings.tree_interval, &read);
             self.waiting_tree = self.scheduler.take_people_tree().or(self.waiting_tree.take());
-            outcome.errors.extend(read.err());
+            self.faults.setup = read.err().into_iter().collect();
         }
+        outcome.errors.extend_from_slice(&self.faults.setup);
         if now >= self.due.kernels {
             let read = self.scheduler.read_kernels(self.state.delivered_until).await;
             self.due.kernels = now + self.settings.accounting_interval;
-            match read {
+            self.faults.kernels = match read {
                 Ok(reading) => {
                     outcome.rejected += reading.unreadable_rows;
-                    outcome.errors.extend(reading.unreadable);
+                    let mut faults = reading.unreadable;
                     // A reading that is not kept does not keep the reports that wait from being sent.
                     match self.keep_reports(&reading.reports) {
                         Ok(()) => {
                             self.state.unreadable_rows = reading.unreadable_rows;
-                            outcome.errors.extend(self.save_state().err());
+                            faults.extend(self.save_state().err());
                         }
-                        Err(fault) => outcome.errors.push(fault),
+                        Err(fault) => faults.push(fault),
                     }
+                    faults
                 }
-                Err(fault) => outcome.errors.push(fault),
-            }
+                Err(fault) => vec![fault],
+            };
         }
+        outcome.errors.extend_from_slice(&self.faults.kernels);
         // Runs are reported even if the queue cannot be read.
         let reported = self.send_reports(outcome).await;
         let queue = self.scheduler.read_queue(&self.state.written).await?;
@@ -317,10 +337,13 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
     /// Sends the reports that wait. They stay if the server is away or refuses all of them.
     async fn deliver_reports(&mut self, outcome: &mut RoundOutcome) -> Result<(), ServerFailure> {
         let waiting = self.spool.load().map_err(|error| refused_by_disk(self.disk_fault(&error)))?;
-        let Some(waiting) = waiting else { return Ok(()) };
+        let Some(waiting) = waiting else {
+            outcome.errors.extend_from_slice(&self.faults.reports);
+            return Ok(());
+        };
         let count = waiting.count();
         let SpooledReports { complete_until, lines } = waiting;
-        let mut refused_rows = 0;
+        let (mut refused_rows, mut reasons) = (0, Vec::new());
         if count > 0 {
             outcome.spooled = count;
             let answer = self.server.report_kernels(&self.settings.resource_group, lines).await?;
@@ -328,8 +351,10 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
             outcome.reported = count.saturating_sub(answer.rejected);
             outcome.rejected += answer.rejected;
             refused_rows = answer.rejected.saturating_sub(answer.too_old);
-            outcome.errors.extend(answer.reasons);
+            reasons = answer.reasons;
         }
+        outcome.errors.extend_from_slice(&reasons);
+        self.faults.reports = reasons;
         self.state.refused_rows = refused_rows;
         let is_missing = refused_rows + self.state.unreadable_rows > 0;
         self.state.missing_readings = if is_missing { self.state.missing_readings.saturating_add(1) } else { 0 };
@@ -354,6 +379,7 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
     /// with the people that the server has.
     async fn bring_tree(&mut self, outcome: &mut RoundOutcome) -> Result<(), ServerFailure> {
         if !self.brings_trees || self.waiting_tree.is_none() {
+            outcome.errors.extend_from_slice(&self.faults.tree);
             return Ok(());
         }
         if !self.has_full_rights().await? {
@@ -362,13 +388,19 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
             return Ok(());
         }
         let Some(tree) = self.waiting_tree.take() else { return Ok(()) };
-        match self.server.put_people_tree(&tree).await {
+        let answer = self.server.put_people_tree(&tree).await;
+        self.faults.tree.clear();
+        match answer {
             Ok(answer) => self.log_tree(&answer),
             Err(ServerFailure::Refused { code, detail }) if code == "unknown_path" => {
                 tracing::warn!(detail, "the server takes no tree of people");
                 self.brings_trees = false;
             }
-            Err(refused @ ServerFailure::Refused { .. }) => outcome.errors.push(refused.into_fault()),
+            Err(refused @ ServerFailure::Refused { .. }) => {
+                let fault = refused.into_fault();
+                outcome.errors.push(fault.clone());
+                self.faults.tree.push(fault);
+            }
             Err(away) => {
                 self.waiting_tree = Some(tree);
                 return Err(away);
@@ -408,6 +440,7 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
     async fn report_agents(&mut self, outcome: &mut RoundOutcome) -> Result<(), ServerFailure> {
         let now = self.clock.steady();
         if now < self.due.agents {
+            outcome.errors.extend_from_slice(&self.faults.agents);
             return Ok(());
         }
         let mut read = Ok(());
@@ -418,7 +451,8 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
             }
         }
         self.due.agents = now + self.next_reading(self.settings.nodes_interval, &read);
-        outcome.errors.extend(read.err());
+        self.faults.agents = read.err().into_iter().collect();
+        outcome.errors.extend_from_slice(&self.faults.agents);
         Ok(())
     }
 
@@ -486,12 +520,19 @@ impl<C: SchedulerConnector, F: FairShareServer> RoundRunner<C, F> {
         }
         let status = outcome.status(C::KIND, &self.settings.resource_group);
         match self.server.put_status(&self.settings.cluster, &status).await {
-            Ok(()) => {}
+            Ok(()) => self.status_fault = None,
             Err(ServerFailure::Refused { code, detail }) if code == "unknown_path" => {
                 tracing::info!(detail, "the server keeps no status of connectors");
                 self.keeps_status = false;
             }
-            Err(failure) => tracing::warn!(fault = %failure.into_fault(), "the status was not stored"),
+            Err(failure) => {
+                let fault = failure.into_fault();
+                // The same refusal comes in each round.
+                if self.status_fault.as_ref() != Some(&fault.code) {
+                    tracing::warn!(%fault, "the status was not stored");
+                }
+                self.status_fault = Some(fault.code);
+            }
         }
     }
 }

@@ -393,7 +393,7 @@ async fn rejected_rows_are_reported_again_and_stop_the_writes_of_later_rounds() 
     world.borrow_mut().is_accounting_away = true;
     assert_eq!(codes(&runner.run().await), ["slurm_away", "missing_rows"]);
     clock.advance_seconds(15);
-    assert_eq!(codes(&runner.run().await), ["missing_rows"]);
+    assert_eq!(codes(&runner.run().await), ["slurm_away", "missing_rows"]);
     assert!(world.borrow().written.is_empty());
     // Rows that are too old are counted, and stop nothing.
     (world.borrow_mut().is_accounting_away, world.borrow_mut().too_old) = (false, 1);
@@ -444,6 +444,28 @@ async fn an_accounting_that_is_away_stops_no_order() {
     world.borrow_mut().is_accounting_away = true;
     let outcome = runner(&world, &clock, folder.path(), ConnectorMode::Order).run().await;
     assert_eq!((codes(&outcome), outcome.written), (vec!["slurm_away"], 2));
+}
+
+#[tokio::test]
+async fn a_fault_of_a_reading_stays_until_the_next_reading_of_its_kind() {
+    let (world, clock, folder) = start();
+    world.borrow_mut().is_accounting_away = true;
+    let mut runner = runner(&world, &clock, folder.path(), ConnectorMode::Shadow);
+    assert_eq!(codes(&runner.run().await), ["slurm_away"]);
+    // The accounting has come back, which no round knows before it is read again.
+    (world.borrow_mut().is_accounting_away, world.borrow_mut().rejected) = (false, 1);
+    clock.advance_seconds(15);
+    assert_eq!(codes(&runner.run().await), ["slurm_away"]);
+    // The refusal of a row stays likewise, and is counted once.
+    clock.advance_seconds(45);
+    for (seconds, rejected) in [(0, 1), (15, 0), (15, 0)] {
+        clock.advance_seconds(seconds);
+        let outcome = runner.run().await;
+        assert_eq!((codes(&outcome), outcome.rejected), (vec!["a_code"], rejected));
+    }
+    world.borrow_mut().rejected = 0;
+    clock.advance_seconds(60);
+    assert!(runner.run().await.is_ok());
 }
 
 #[tokio::test]
