@@ -26,6 +26,7 @@ pub mod instance_lock;
 pub mod kueue;
 pub mod order_values;
 pub mod outcome;
+pub mod owner_places;
 pub mod programs;
 pub mod report_spool;
 pub mod round;

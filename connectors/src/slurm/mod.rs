@@ -192,7 +192,7 @@ impl SlurmConnector {
             let id = item.workload_id.parse().ok().filter(|id| eligible.contains(id))?;
             Some((queue.shown.get(&id)?, item.rank))
         };
-        let mut sequence: Vec<(&ShownJob, Option<u32>)> = order.items.iter().filter_map(place).collect();
+        let sequence: Vec<(&ShownJob, Option<u32>)> = order.items.iter().filter_map(place).collect();
         let SlurmSettings { site_weight, site_max, .. } = self.settings;
         if self.settings.common.mode == ConnectorMode::Factor {
             let worst = sequence.iter().filter_map(|(_, rank)| *rank).max().unwrap_or(1);
@@ -200,8 +200,7 @@ impl SlurmConnector {
                 |(job, rank): (&ShownJob, Option<u32>)| (job.id, rank_value(rank, worst, site_weight, site_max));
             return Ok(sequence.into_iter().map(value).collect());
         }
-        // Slurm looks at the jobs of a higher tier first, whatever their priority.
-        sequence.sort_by_key(|(job, _)| std::cmp::Reverse(job.tier));
+        let mut sequence = queue.with_own_order(sequence.into_iter().map(|(job, _)| job), &eligible);
         sequence.truncate(usize::try_from(self.settings.common.head).unwrap_or(usize::MAX));
         let others = queue.shown.values().filter(|job| job.tier.is_some() && !job.is_fixed);
         // A lower priority would be shown as the lowest one, and would have no place of its own.
@@ -209,7 +208,7 @@ impl SlurmConnector {
         // Any user may set a large nice. A job that it pushes so far down that raising it would take more than half of the room
         // stays there, because otherwise there would be no room for the values of the others.
         let is_placed = |job: &&ShownJob| job.own >= 0 || job.own >= (floor - site_max) / 2;
-        let placed: Vec<&ShownJob> = sequence.iter().map(|(job, _)| *job).filter(is_placed).collect();
+        let placed: Vec<&ShownJob> = sequence.into_iter().filter(is_placed).collect();
         let jobs: Vec<OrderedJob> = placed.iter().map(|job| OrderedJob { own: job.own, value: job.site }).collect();
         let values = order_values(&jobs, floor, site_max).ok_or_else(|| no_room(&jobs, floor, site_max))?;
         Ok(placed.iter().map(|job| job.id).zip(values).collect())

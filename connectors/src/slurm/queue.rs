@@ -12,6 +12,7 @@ use super::squeue::{JobStage, QueuedJob};
 use super::tres::{SlotMapping, read_amounts};
 use crate::accounted_owner::AccountedOwner;
 use crate::eligible::EligibleWorkload;
+use crate::owner_places::fill_owner_places;
 use crate::scheduler::{JobCounts, QueueReading};
 
 /// Reasons that name a limit without naming an association or a QOS.
@@ -89,6 +90,32 @@ impl QueueReading for SlurmQueue {
         let mut tiers = self.eligible_ids.iter().filter_map(|id| self.shown.get(id)).map(|job| job.tier);
         let first = tiers.next();
         tiers.any(|tier| Some(tier) != first)
+    }
+}
+
+impl SlurmQueue {
+    /// The jobs of a sequence by tier, and the places of each owner in it filled with its `eligible` jobs in Slurm's own order: by
+    /// priority without `SITE`, then by submission and number.
+    pub fn with_own_order<'q>(
+        &'q self,
+        sequence: impl Iterator<Item = &'q ShownJob>,
+        eligible: &BTreeSet<u64>,
+    ) -> Vec<&'q ShownJob> {
+        let workloads: BTreeMap<u64, &EligibleWorkload> =
+            self.eligible_ids.iter().copied().zip(&self.workloads).collect();
+        let owner = |job: &ShownJob| {
+            let workload = *workloads.get(&job.id)?;
+            Some((job.tier, &*workload.user, &*workload.project))
+        };
+        let mut sequence: Vec<&ShownJob> = sequence.collect();
+        // Slurm looks at the jobs of a higher tier first, whatever their priority.
+        sequence.sort_by_key(|job| Reverse(job.tier));
+        let mut jobs: Vec<&ShownJob> = eligible.iter().filter_map(|id| self.shown.get(id)).collect();
+        jobs.sort_by_key(|job| {
+            (Reverse(job.own), workloads.get(&job.id).map(|workload| workload.submitted_at), job.id)
+        });
+        let jobs = jobs.into_iter().map(|job| (owner(job), job));
+        fill_owner_places(sequence.into_iter().map(owner), jobs)
     }
 }
 

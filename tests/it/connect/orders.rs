@@ -1,6 +1,7 @@
 //! The laws of the values that give a scheduler an order.
 
 use fairshared::connectors::order_values::{OrderedJob, order_values, rank_value};
+use fairshared::connectors::owner_places::fill_owner_places;
 use proptest::prelude::*;
 
 const SITE_MAX: i64 = 1_000_000;
@@ -67,4 +68,34 @@ fn values_of_ranks() {
     // A rank that moves by one place among thousands stays on its step.
     assert_eq!(value(Some(1_000), 4_000), value(Some(1_001), 4_000));
     assert_eq!(rank_value(Some(1), 1, 5_000, 300), 300);
+}
+
+#[test]
+fn the_places_of_an_owner_have_its_jobs_in_their_own_order() {
+    let jobs = [("ann", 9), ("bob", 3), ("ann", 10), ("ann", 2)];
+    assert_eq!(fill_owner_places(["ann", "bob", "ann", "ann"], jobs), [9, 3, 10, 2]);
+    // An order of a head may have a later job of an owner; its place is that of the owner's first.
+    assert_eq!(fill_owner_places(["bob", "ann"], jobs), [3, 9]);
+    assert_eq!(fill_owner_places(["zoe", "bob", "bob"], jobs), [3]);
+}
+
+proptest! {
+    #[test]
+    fn only_jobs_of_one_owner_change_places(
+        (own, places) in prop::collection::vec((0u8..3, 0u8..4), 0..30)
+            .prop_flat_map(|owners| (Just(owners.clone()), Just(owners).prop_shuffle()))
+    ) {
+        // A job is its number in the scheduler's own order; an owner is a tier and a user.
+        let jobs: Vec<((u8, u8), usize)> = own.iter().copied().zip(0..).collect();
+        let filled = fill_owner_places(places.clone(), jobs);
+        let mut sorted = filled.clone();
+        sorted.sort_unstable();
+        prop_assert_eq!(sorted, (0..own.len()).collect::<Vec<_>>());
+        // Each place has a job of the owner and the tier that it had before.
+        prop_assert!(filled.iter().zip(&places).all(|(job, owner)| own[*job] == *owner));
+        for owner in &places {
+            let jobs: Vec<usize> = filled.iter().copied().filter(|job| own[*job] == *owner).collect();
+            prop_assert!(jobs.is_sorted());
+        }
+    }
 }

@@ -78,10 +78,10 @@ fn the_head_is_chosen_by_tier_first() {
     assert!(!simple_queue(&[(1, "1|0|0|0|0|0|0|0|0"), (2, "1|0|0|0|0|0|0|0|0")]).has_several_tiers());
 }
 
-/// Jobs of one partition, and what `sprio` prints of each behind its partition.
+/// Jobs of one partition, each of a user of its own, and what `sprio` prints of each behind its partition.
 fn simple_queue(jobs: &[(u64, &str)]) -> SlurmQueue {
     let row =
-        |(id, _): &(u64, &str)| format!("{id}|N/A|{id}|PENDING|Priority|games|climate|main|1795993825|1|cpu=1|\n");
+        |(id, _): &(u64, &str)| format!("{id}|N/A|{id}|PENDING|Priority|u{id}|climate|main|1795993825|1|cpu=1|\n");
     let shown = |(id, terms): &(u64, &str)| format!("{id}|main|{terms}|\n");
     queue(&jobs.iter().map(row).collect::<String>(), &jobs.iter().map(shown).collect::<String>())
 }
@@ -96,6 +96,27 @@ fn a_nice_below_0_is_outweighed() {
     let terms = [(1, "2301|7201|100|0|0|0|0|0|5000"), (2, "1300|1000|300|0|0|0|0|0|0"), terms[2]];
     let found = plan(ConnectorMode::Order, &simple_queue(&terms), &[], Some(&[1, 3, 2]));
     assert_eq!(writes(&found), []);
+}
+
+#[test]
+fn the_jobs_of_one_owner_have_the_order_of_slurm() {
+    let row = |id: u64, user: &str, submitted: u64| {
+        format!("{id}|N/A|{id}|PENDING|Priority|{user}|climate|main|{submitted}|1|cpu=1|\n")
+    };
+    // 9 and 10 were submitted in the same second, 8 later, and 11 has less nice.
+    let rows = [(9, "ann", 5), (10, "ann", 5), (8, "ann", 6), (11, "ann", 7), (12, "bob", 5)];
+    let jobs: String = rows.map(|(id, user, submitted)| row(id, user, submitted)).concat();
+    let shown: String = [(8, 40), (9, 40), (10, 40), (11, 50), (12, 40)]
+        .map(|(id, priority)| format!("{id}|main|{priority}|0|{priority}|0|0|0|0|0|0|\n"))
+        .concat();
+    let queue = queue(&jobs, &shown);
+    let order_of = |order: &[u64]| {
+        let plan = plan(ConnectorMode::Order, &queue, &[], Some(order));
+        plan.writes.into_iter().map(|write| write.job).collect::<Vec<_>>()
+    };
+    assert_eq!(order_of(&[10, 12, 11, 8, 9]), ["11", "12", "9", "10", "8"]);
+    // The head of an order may name a later job of an owner.
+    assert_eq!(order_of(&[12, 10]), ["12", "11"]);
 }
 
 #[test]
@@ -145,7 +166,7 @@ fn a_bound_does_not_part_an_array_from_its_tasks() {
 
 #[test]
 fn tasks_are_written_behind_their_array() {
-    let job = |id: u64| format!("{id}|N/A|44|PENDING|Priority|games|climate|main|1795993825|1|cpu=1|\n");
+    let job = |id: u64| format!("{id}|N/A|44|PENDING|Priority|u{id}|climate|main|1795993825|1|cpu=1|\n");
     let jobs: String = [44, 46, 47].map(job).concat() + &job(99).replace("|44|", "|99|");
     let shown = "99|main|1|0|0|0|0|0|0|0|0|\n44|main|1|0|0|0|0|0|0|0|0|\n46|main|1|0|0|0|0|0|0|0|0|\n47|main|1|0|0|0|0|0|0|0|0|\n";
     let plan = plan(ConnectorMode::Order, &queue(&jobs, shown), &[], Some(&[46, 44, 99]));
