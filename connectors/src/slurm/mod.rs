@@ -4,6 +4,7 @@
 //! [`reported_runs`] ends the runs that the accounting has lost, and [`setup`] makes the checks of `--check`.
 
 pub mod account_tree;
+pub mod left_out_jobs;
 pub mod people;
 pub mod programs;
 pub mod queue;
@@ -17,7 +18,6 @@ pub mod sprio;
 pub mod squeue;
 mod table_text;
 pub mod tres;
-pub mod unindexed_jobs;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -31,16 +31,16 @@ use domain::connectors::ConnectorMode;
 use domain::time::Timestamp;
 
 use account_tree::AccountTree;
+use left_out_jobs::LeftOutJobs;
 use people::MappedPeople;
 use queue::{PartitionTiers, ShownJob, SlurmQueue, join_readings};
 use reported_runs::{ReadingMoment, ReportedRuns};
 use sacct::{ConversionChoices, JobRecords, RunConversion};
 use scontrol::{MULTIFACTOR, SlurmConfig};
 use settings::SlurmSettings;
-use sprio::LOWEST_PRIORITY;
+use sprio::{JobPriority, LOWEST_PRIORITY};
 use squeue::JobStage;
 use tres::SlotMapping;
-use unindexed_jobs::UnindexedJobs;
 
 use super::accounting_window::first_reading;
 use super::fault::RoundFault;
@@ -51,6 +51,8 @@ use super::state_file::ConnectorState;
 
 /// The most names that a message lists.
 const MAX_NAMED: usize = 5;
+/// The code of the fault of jobs without an index of slurmdbd.
+const JOB_INDEX: &str = "job_index";
 
 /// Slurm, beside which the connector stands.
 pub struct SlurmConnector {
@@ -66,7 +68,11 @@ pub struct SlurmConnector {
     /// The names of the last tree that the server does not take.
     unusable_names: Vec<String>,
     convert: RunConversion,
-    unindexed: UnindexedJobs,
+    /// Jobs that slurmctld does not change because slurmdbd has not given them an index.
+    unindexed: LeftOutJobs,
+    /// Jobs whose priority an admin has fixed at the lowest one, found by a write, and those of them that the log has named.
+    fixed: LeftOutJobs,
+    named_fixed: BTreeSet<String>,
     clock: Arc<dyn Clock>,
 }
 
@@ -134,7 +140,7 @@ impl SlurmConnector {
         let resource_group = settings.common.group_of(&config.cluster);
         let slots = SlotMapping::new(settings.tres.clone());
         let (partitions, tree, people) = (None, AccountTree::default(), None);
-        let unindexed = UnindexedJobs::default();
+        let unindexed = LeftOutJobs::default();
         let unusable_names = Vec::new();
         Self {
             settings,
@@ -147,6 +153,8 @@ impl SlurmConnector {
             unusable_names,
             convert,
             unindexed,
+            fixed: LeftOutJobs::default(),
+            named_fixed: BTreeSet::new(),
             clock,
         }
     }
@@ -163,6 +171,16 @@ impl SlurmConnector {
             self.people = Some(mapped.tree);
         }
         self.tree = tree;
+    }
+
+    /// Leaves out jobs whose priority an admin has fixed, and names each of them once.
+    fn note_fixed(&mut self, jobs: &BTreeSet<String>) {
+        self.fixed.note(jobs, self.clock.steady());
+        let new: Vec<String> = jobs.iter().filter(|job| self.named_fixed.insert((*job).clone())).cloned().collect();
+        if !new.is_empty() {
+            let jobs = list_names(&new, MAX_NAMED);
+            tracing::warn!(jobs, "an admin has fixed the priority of jobs, which are left alone");
+        }
     }
 
     fn choices(&self) -> ConversionChoices<'_> {
@@ -261,6 +279,16 @@ impl SlurmConnector {
     }
 }
 
+/// The jobs that show no term at all although `SITE` was written to them, because an admin has fixed their priority.
+fn ignored_writes(writes: &[ValueWrite], shown: &[JobPriority], unindexed: &BTreeSet<String>) -> BTreeSet<String> {
+    let without_terms: BTreeSet<String> =
+        shown.iter().filter(|line| !line.has_terms).map(|line| line.job.to_string()).collect();
+    let is_ignored = |write: &&ValueWrite| {
+        write.value != 0 && without_terms.contains(&write.job) && !unindexed.contains(&write.job)
+    };
+    writes.iter().filter(is_ignored).map(|write| write.job.clone()).collect()
+}
+
 /// The fault of values that do not fit between the other terms of the priorities and `site_max`.
 fn no_room(jobs: &[OrderedJob], floor: i64, site_max: i64) -> RoundFault {
     let lowest = jobs.iter().map(|job| job.own).min().unwrap_or_default();
@@ -317,7 +345,11 @@ impl SchedulerConnector for SlurmConnector {
         };
         let jobs = squeue::read_jobs(&programs::read(squeue::PROGRAM, &squeue::ARGS).await?)?;
         // The priorities are read afterwards, so that a job which starts in between is missing in them and is left alone.
-        let priorities = sprio::read_priorities(&programs::read(sprio::PROGRAM, &sprio::ARGS).await?)?;
+        let mut priorities = sprio::read_priorities(&programs::read(sprio::PROGRAM, &sprio::ARGS).await?)?;
+        let now = self.clock.steady();
+        for line in priorities.iter_mut().filter(|line| !line.has_terms) {
+            line.is_fixed |= self.fixed.is_left_out(&line.job.to_string(), now);
+        }
         Ok(join_readings(&jobs, &priorities, partitions, &self.slots))
     }
 
@@ -396,8 +428,7 @@ impl SchedulerConnector for SlurmConnector {
         let output = programs::feed(scontrol::PROGRAM, &[], &lines, per_second).await?;
         let unindexed = scontrol::unindexed_jobs(&output.stderr);
         self.unindexed.note(&unindexed, self.clock.steady());
-        let written = writes.len().saturating_sub(unindexed.len()) as u64;
-        let mut result = WriteResult { written, ..WriteResult::default() };
+        let mut result = WriteResult::default();
         let is_denied = scontrol::is_denied(&output.stderr);
         if is_denied {
             let detail = format!("Slurm refuses to set SITE: {}", output.message());
@@ -411,7 +442,7 @@ impl SchedulerConnector for SlurmConnector {
             let jobs = list_names(&unindexed.iter().cloned().collect::<Vec<_>>(), MAX_NAMED);
             let detail =
                 format!("Slurm changes no job without an index of slurmdbd; these are tried again later: {jobs}");
-            result.faults.push(RoundFault::new("job_index", detail));
+            result.faults.push(RoundFault::new(JOB_INDEX, detail));
         } else if let Some(signal) = output.signal() {
             let detail = format!("scontrol was ended by signal {signal}; some values may not be written");
             result.faults.push(RoundFault::new("write_failed", detail));
@@ -421,6 +452,10 @@ impl SchedulerConnector for SlurmConnector {
             result.faults.push(RoundFault::new("write_failed", detail));
         }
         let shown = sprio::read_priorities(&programs::read(sprio::PROGRAM, &sprio::ARGS).await?)?;
+        // After another fault it is not known which writes were made.
+        let are_made = result.faults.iter().all(|fault| fault.code == JOB_INDEX);
+        let ignored = if are_made { ignored_writes(writes, &shown, &unindexed) } else { BTreeSet::new() };
+        self.note_fixed(&ignored);
         let sites: BTreeMap<String, i64> = shown.into_iter().map(|line| (line.job.to_string(), line.site)).collect();
         if is_denied {
             // The right may have gone after some of the writes, and that the others differ follows from it.
@@ -429,8 +464,11 @@ impl SchedulerConnector for SlurmConnector {
             return Ok(result);
         }
         let differs = |write: &&ValueWrite| {
-            !unindexed.contains(&write.job) && sites.get(&write.job).is_some_and(|site| *site != write.value)
+            !unindexed.contains(&write.job)
+                && !ignored.contains(&write.job)
+                && sites.get(&write.job).is_some_and(|site| *site != write.value)
         };
+        result.written = writes.len().saturating_sub(unindexed.len() + ignored.len()) as u64;
         result.read_back_differs = writes.iter().filter(differs).count() as u64;
         Ok(result)
     }

@@ -200,7 +200,7 @@ fn show_jobs(
 ) -> BTreeMap<u64, ShownJob> {
     let mut shown: BTreeMap<u64, ShownJob> = BTreeMap::new();
     for line in priorities {
-        let JobPriority { job, partition, priority, site, own, is_fixed } = line;
+        let JobPriority { job, partition, priority, site, own, is_fixed, .. } = line;
         let tier = partitions.is_ordered(partition).then(|| partitions.tier(partition));
         let listed = known.get(job);
         let new = ShownJob {

@@ -27,7 +27,9 @@ pub struct JobPriority {
     /// The priority without `SITE`. It may be below 0. Where Slurm shows the lowest priority, it is computed from the terms and may be
     /// a little too low, never too high.
     pub own: i64,
-    /// An admin has set the priority: it is above 1, and all terms are 0.
+    /// True if a term is not 0.
+    pub has_terms: bool,
+    /// An admin has set the priority: no term has a value, and it is above the one that Slurm shows then.
     pub is_fixed: bool,
 }
 
@@ -51,7 +53,8 @@ fn read_priority(row: &TextRow) -> Result<JobPriority, RoundFault> {
         priority,
         site,
         own,
-        is_fixed: priority > 1 && !has_terms,
+        has_terms,
+        is_fixed: priority > LOWEST_PRIORITY && !has_terms,
     })
 }
 

@@ -40,6 +40,33 @@ fn a_job_without_an_index_is_left_out_for_some_time() {
 }
 
 #[test]
+fn a_job_that_an_admin_has_fixed_at_the_lowest_priority_is_found_by_its_write() {
+    let slurm = StandInSlurm::start();
+    slurm.stand_in("scontrol", &format!("{SCONTROL} ;; esac"));
+    let job = |id: u64| format!("{id}|N/A|{id}|PENDING|Priority|games|climate|main|1795993825|1|cpu=1|\n");
+    slurm.write("squeue.txt", &[7, 8].map(job).concat());
+    slurm.write("sprio.txt", "7|main|1|0|0|0|0|0|0|0|0|\n8|main|1|0|0|0|0|0|0|0|0|\n");
+    slurm.write("after.txt", "7|main|1|0|0|0|0|0|0|0|0|\n8|main|1001|1001|0|0|0|0|0|0|0|\n");
+    slurm.write("runs.txt", "JobIDRaw|JobID\n");
+    let keys = "mode = \"order\"\npoll = \"1s\"\nmetrics_listen = \"127.0.0.1:0\"";
+    let connector = WatchedConnector::start(&mut slurm.connector(keys), &slurm.path("connector.log"));
+    for _ in 0..3 {
+        connector.wait_for_whole_round();
+    }
+    assert_eq!(
+        ["read_back_differs_total", "writes_total", "jobs{state=\"fixed\"}"].map(|name| connector.value(name)),
+        [0.0, 1.0, 1.0],
+        "{}",
+        connector.log()
+    );
+    assert!(connector.is_ready());
+    assert_eq!(connector.log().matches("an admin has fixed the priority").count(), 1, "{}", connector.log());
+    assert_eq!(connector.stop(), Some(0));
+    let written = std::fs::read_to_string(slurm.path("written.txt")).unwrap();
+    assert_eq!(written, "update job=7 sitefactor=2001\nupdate job=8 sitefactor=1001\n");
+}
+
+#[test]
 fn refused_jobs_are_found_among_other_messages() {
     let messages = format!("{REFUSAL}\nInvalid job id specified for job 9\n{}\n", REFUSAL.replace("job 7", "job 12"));
     assert_eq!(unindexed_jobs(&messages), ["12", "7"].map(str::to_owned).into());
