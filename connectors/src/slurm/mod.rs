@@ -92,6 +92,13 @@ fn borrowed(args: &[String]) -> Vec<&str> {
     args.iter().map(String::as_str).collect()
 }
 
+/// Reads runs of the accounting. An answer without a column that was asked for is refused.
+async fn read_accounting(args: &[String]) -> Result<String, RoundFault> {
+    let text = programs::read(sacct::PROGRAM, &borrowed(args)).await?;
+    sacct::check_columns(&text)?;
+    Ok(text)
+}
+
 /// Reads the tree of accounts.
 pub async fn read_tree(cluster: &str) -> Result<AccountTree, RoundFault> {
     let args = sacctmgr::tree_args(cluster);
@@ -193,7 +200,7 @@ impl SlurmConnector {
         let mut found = BTreeMap::new();
         for part in jobs.chunks(sacct::MAX_LOOKED_UP) {
             let args = sacct::job_args(&self.config.cluster, part);
-            let text = programs::read(sacct::PROGRAM, &borrowed(&args)).await?;
+            let text = read_accounting(&args).await?;
             let records = sacct::read_records(&text, &self.choices(), self.convert).map_err(unknown_format)?;
             // The id of an array stands for all of its tasks.
             found.extend(records.into_iter().filter(|(job, _)| part.contains(job)));
@@ -283,9 +290,8 @@ impl SlurmConnector {
 fn ignored_writes(writes: &[ValueWrite], shown: &[JobPriority], unindexed: &BTreeSet<String>) -> BTreeSet<String> {
     let without_terms: BTreeSet<String> =
         shown.iter().filter(|line| !line.has_terms).map(|line| line.job.to_string()).collect();
-    let is_ignored = |write: &&ValueWrite| {
-        write.value != 0 && without_terms.contains(&write.job) && !unindexed.contains(&write.job)
-    };
+    let is_ignored =
+        |write: &&ValueWrite| write.value != 0 && without_terms.contains(&write.job) && !unindexed.contains(&write.job);
     writes.iter().filter(is_ignored).map(|write| write.job.clone()).collect()
 }
 
@@ -364,7 +370,7 @@ impl SchedulerConnector for SlurmConnector {
         };
         let window_start = sacct::window_start(since.unwrap_or_else(|| first_reading(now)));
         let args = sacct::run_args(&self.config.cluster, window_start);
-        let text = programs::read(sacct::PROGRAM, &borrowed(&args)).await?;
+        let text = read_accounting(&args).await?;
         let converted = (self.convert)(&text, &self.choices()).map_err(unknown_format)?;
 
         let common = &self.settings.common;

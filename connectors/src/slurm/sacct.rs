@@ -53,6 +53,21 @@ pub fn read_backlog(text: &str) -> Result<u64, RoundFault> {
     number.ok_or_else(|| RoundFault::new("unknown_format", "sdiag shows no size of the DBD agent's queue"))
 }
 
+/// Refuses an answer without one of the columns that were asked for. Without its resources, for one, a run would count as less than it
+/// has used.
+pub fn check_columns(text: &str) -> Result<(), RoundFault> {
+    let head = text.lines().next().unwrap_or_default();
+    let columns: BTreeSet<&str> = head.split('|').collect();
+    match FIELDS.split(',').find(|field| !columns.contains(field)) {
+        None => Ok(()),
+        Some(missing) => Err(RoundFault::unknown_format(
+            PROGRAM,
+            head,
+            &format!("the column {missing} that was asked for is missing"),
+        )),
+    }
+}
+
 /// The choices of a conversion.
 pub struct ConversionChoices<'a> {
     pub resource_group: &'a str,

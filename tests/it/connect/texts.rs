@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fairshared::cli::connect::run_conversion::convert_runs;
 use fairshared::connectors::slurm::account_tree::AccountTree;
-use fairshared::connectors::slurm::sacct::{ConversionChoices, read_backlog};
+use fairshared::connectors::slurm::sacct::{ConversionChoices, check_columns, read_backlog};
 use fairshared::connectors::slurm::sacctmgr::{is_operator, read_tree};
 use fairshared::connectors::slurm::scontrol::{is_only_gone, read_config, read_nodes, read_partitions};
 use fairshared::connectors::slurm::sprio::read_priorities;
@@ -236,6 +236,40 @@ fn runs_are_the_kernels_of_an_import() {
     assert_eq!(task["agent_id"], json!(["n2", "n3", "m1"]), "a job has all of its nodes");
     assert!(convert_runs(recorded::SACCT.trim_end(), &choices).unwrap_err().contains("broke off"));
     assert!(convert_runs("JobIDRaw|User\n1|a\n", &choices).is_err());
+}
+
+#[test]
+fn an_answer_without_a_column_is_refused() {
+    for answer in [recorded::SACCT, recorded::slurm_24_11::SACCT] {
+        assert_eq!(check_columns(answer), Ok(()));
+        let fault = check_columns(&answer.replacen("AllocTRES", "AllocatedTRES", 1)).unwrap_err();
+        assert!(fault.detail.ends_with("the column AllocTRES that was asked for is missing"), "{fault}");
+        assert_eq!(fault.code, "unknown_format");
+    }
+}
+
+#[test]
+fn a_run_without_an_end_and_with_any_state_of_a_job_that_has_not_ended_runs() {
+    let tree = AccountTree::default();
+    let choices = ConversionChoices { resource_group: "rig", slots: &BTreeMap::new(), tree: &tree };
+    let header = recorded::SACCT.lines().next().unwrap();
+    let status = |state: &str, end: &str| {
+        let row = format!(
+            "4|4|rig|news|genes|{state}|main|normal|1795993825|1795993825|{end}|60|00:00:00|cpu=1|1|n1|1|00:10:00"
+        );
+        let runs = convert_runs(&format!("{header}\n{row}\n"), &choices).unwrap().runs;
+        runs.first().map(|run| serde_json::from_str::<Value>(&run.line).unwrap()["status"].as_str().unwrap().to_owned())
+    };
+    let running =
+        ["R", "S", "CG", "RUNNI+", "RUNNING,COMPLETING", "POWER_UP_NODE", "EXPEDITING", "UPDATE_DB", "A_NEW_WORD"];
+    for state in running {
+        assert_eq!(status(state, "Unknown").as_deref(), Some("RUNNING"), "{state}");
+    }
+    for state in ["A_NEW_WORD", "REQUEUED", "COMPLETED", "CANCELLED by 1000", "OUT_OF_ME+"] {
+        assert_eq!(status(state, "1795993885").as_deref(), Some("TERMINATED"), "{state}");
+    }
+    assert_eq!(status("COMPLETED", "Unknown").as_deref(), Some("TERMINATED"));
+    assert_eq!(["PENDING", "PD", "REQUEUE_HOLD"].map(|state| status(state, "Unknown")), [None, None, None]);
 }
 
 #[test]

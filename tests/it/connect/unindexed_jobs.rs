@@ -5,6 +5,7 @@ use std::time::Duration;
 use fairshared::connectors::programs::ProgramFamily;
 use fairshared::connectors::slurm::scontrol::unindexed_jobs;
 
+use super::recorded;
 use super::reset_starts::StandInSlurm;
 use super::watched_connector::WatchedConnector;
 
@@ -21,7 +22,7 @@ fn a_job_without_an_index_is_left_out_for_some_time() {
     slurm.write("squeue.txt", &[7, 8].map(job).concat());
     slurm.write("sprio.txt", "7|main|1|0|0|0|0|0|0|0|0|\n8|main|1|0|0|0|0|0|0|0|0|\n");
     slurm.write("after.txt", "7|main|1|0|0|0|0|0|0|0|0|\n8|main|1001|1001|0|0|0|0|0|0|0|\n");
-    slurm.write("runs.txt", "JobIDRaw|JobID\n");
+    slurm.write("runs.txt", recorded::SACCT.split_inclusive('\n').next().unwrap());
     let keys = "mode = \"order\"\npoll = \"1s\"\nmetrics_listen = \"127.0.0.1:0\"";
     let connector = WatchedConnector::start(&mut slurm.connector(keys), &slurm.path("connector.log"));
     connector.wait_for_whole_round();
@@ -47,7 +48,7 @@ fn a_job_that_an_admin_has_fixed_at_the_lowest_priority_is_found_by_its_write() 
     slurm.write("squeue.txt", &[7, 8].map(job).concat());
     slurm.write("sprio.txt", "7|main|1|0|0|0|0|0|0|0|0|\n8|main|1|0|0|0|0|0|0|0|0|\n");
     slurm.write("after.txt", "7|main|1|0|0|0|0|0|0|0|0|\n8|main|1001|1001|0|0|0|0|0|0|0|\n");
-    slurm.write("runs.txt", "JobIDRaw|JobID\n");
+    slurm.write("runs.txt", recorded::SACCT.split_inclusive('\n').next().unwrap());
     let keys = "mode = \"order\"\npoll = \"1s\"\nmetrics_listen = \"127.0.0.1:0\"";
     let connector = WatchedConnector::start(&mut slurm.connector(keys), &slurm.path("connector.log"));
     for _ in 0..3 {

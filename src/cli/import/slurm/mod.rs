@@ -19,6 +19,10 @@ pub mod slot_choices;
 mod text;
 mod tres;
 
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::StrDeserializer;
+
 use self::tres::HeldSlots;
 use super::charge_class::ChargeClassField;
 use super::format::ImportFormat;
@@ -29,7 +33,9 @@ use super::node_range;
 use super::reason::DropReason;
 use super::skipped::SkippedFields;
 use super::zone::TimesRead;
+use crate::domain::kernel::KernelPhase;
 use crate::domain::kernel_agents::{KernelAgents, MAX_AGENTS_OF_KERNEL};
+use crate::domain::reported_status::ReportedStatus;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
@@ -52,17 +58,35 @@ enum StateStage {
     Ended,
 }
 
+/// The states of a job that waits although it may have nodes already, or that has run and is to run again. The end of the row says
+/// whether its run has ended.
+const STATES_OF_EITHER: [&str; 6] = ["CONFIGURING", "CF", "POWER_UP_NODE", "EXPEDITING", "REQUEUED", "RQ"];
+
 impl StateStage {
-    /// The stage of a state; `CANCELLED by 1234` is cancelled.
-    fn of(state: &str) -> Self {
-        let word = state.split_ascii_whitespace().next().unwrap_or_default().to_ascii_uppercase();
-        match word.as_str() {
-            "PENDING" | "REQUEUE_HOLD" | "REQUEUE_FED" | "SPECIAL_EXIT" | "RESV_DEL_HOLD" => Self::Waits,
-            "RUNNING" | "SUSPENDED" | "COMPLETING" | "CONFIGURING" | "RESIZING" | "SIGNALING" | "STAGE_OUT"
-            | "STOPPED" => Self::Runs,
-            _ => Self::Ended,
+    /// The stage of a state, which is read as in reports of kernels. A job with a state that is not known has ended if the row has an
+    /// end, and otherwise it runs, because an end that the row does not have would be made up.
+    fn of(state: &str, has_end: bool) -> Self {
+        let is_of_either = |word: &str| STATES_OF_EITHER.iter().any(|known| known.eq_ignore_ascii_case(word.trim()));
+        match phase_of(state) {
+            KernelPhase::Terminated => Self::Ended,
+            KernelPhase::Running | KernelPhase::Suspended => Self::Runs,
+            KernelPhase::Pending if !state.split(',').any(is_of_either) => Self::Waits,
+            KernelPhase::Pending | KernelPhase::Unknown if has_end => Self::Ended,
+            KernelPhase::Pending | KernelPhase::Unknown => Self::Runs,
         }
     }
+
+    /// Notes a state that is not known, where the row has no end that would say what it means.
+    fn note_unknown(state: &str, has_end: bool, skipped: &mut SkippedFields) {
+        if !has_end && !state.is_empty() && phase_of(state) == KernelPhase::Unknown {
+            skipped.add("State", state);
+        }
+    }
+}
+
+fn phase_of(state: &str) -> KernelPhase {
+    let text: StrDeserializer<'_, serde::de::value::Error> = state.into_deserializer();
+    ReportedStatus::deserialize(text).map_or(KernelPhase::Unknown, |status| status.phase)
 }
 
 /// The properties of a job that every form of the accounting contains.

@@ -117,11 +117,14 @@ impl SlurmRecord {
         let session = session.into_iter().find_map(|id| id.number().filter(|id| !matches!(*id, 0 | NO_JOB..)));
         let LooseObject(association) = &self.association;
         let state = first(&[&self.state.0.current, &self.job_state]);
-        let stage = StateStage::of(&state);
+        let LooseObject(times) = &self.time;
+        let has_end = !matches!(parse_instant(&times.end, &self.end_time, "end"), Ok(None));
+        let stage = StateStage::of(&state, has_end);
         if stage == StateStage::Waits {
             return Err(DropReason::NotStarted);
         }
         let mut skipped = SkippedFields::default();
+        StateStage::note_unknown(&state, has_end, &mut skipped);
         let times = self.times(stage, &mut skipped)?.with_start(stage, &state)?;
         AccountedJob {
             session: &session.map_or_else(|| job_id.clone(), |id| id.to_string()),

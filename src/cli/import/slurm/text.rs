@@ -192,12 +192,14 @@ impl SacctColumns {
         if shown_id.contains('.') || raw_id.contains('.') {
             return Err(DropReason::JobStep);
         }
-        let stage = StateStage::of(fields.0[self.state]);
+        let has_end = !is_no_time(fields.at(self.end));
+        let stage = StateStage::of(fields.0[self.state], has_end);
         if stage == StateStage::Waits {
             return Err(DropReason::NotStarted);
         }
         let mut skipped = SkippedFields::default();
         self.note_not_utf8(&fields, &mut skipped);
+        StateStage::note_unknown(fields.0[self.state], has_end, &mut skipped);
         let (times, times_read) = self.times(&fields, stage, &mut skipped)?;
         let times = times.with_start(stage, fields.0[self.state])?;
         let facts = AccountedJob {
@@ -294,12 +296,17 @@ impl<'l> SacctFields<'l> {
     }
 }
 
+/// True for the words that stand for a time that there is not.
+fn is_no_time(text: &str) -> bool {
+    ["", "Unknown", "None", "N/A"].iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
 fn parse_instants(
     clock: &mut RowClock,
     text: &str,
     field: &'static str,
 ) -> Result<Option<PossibleInstants>, DropReason> {
-    if ["", "Unknown", "None", "N/A"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
+    if is_no_time(text) {
         return Ok(None);
     }
     if text.bytes().all(|b| b.is_ascii_digit()) {
