@@ -269,7 +269,9 @@ fn a_run_without_an_end_and_with_any_state_of_a_job_that_has_not_ended_runs() {
         assert_eq!(status(state, "1795993885").as_deref(), Some("TERMINATED"), "{state}");
     }
     assert_eq!(status("COMPLETED", "Unknown").as_deref(), Some("TERMINATED"));
-    assert_eq!(["PENDING", "PD", "REQUEUE_HOLD"].map(|state| status(state, "Unknown")), [None, None, None]);
+    for state in ["PENDING", "PD", "REQUEUE_HOLD", "PENDING,REQUEUED"] {
+        assert_eq!(status(state, "Unknown"), None, "{state}");
+    }
 }
 
 #[test]

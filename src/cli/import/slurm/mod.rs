@@ -69,10 +69,9 @@ impl StateStage {
         let is_of_either = |word: &str| STATES_OF_EITHER.iter().any(|known| known.eq_ignore_ascii_case(word.trim()));
         match phase_of(state) {
             KernelPhase::Terminated => Self::Ended,
-            KernelPhase::Running | KernelPhase::Suspended => Self::Runs,
-            KernelPhase::Pending if !state.split(',').any(is_of_either) => Self::Waits,
+            KernelPhase::Pending if !state.split(',').all(is_of_either) => Self::Waits,
             KernelPhase::Pending | KernelPhase::Unknown if has_end => Self::Ended,
-            KernelPhase::Pending | KernelPhase::Unknown => Self::Runs,
+            KernelPhase::Pending | KernelPhase::Running | KernelPhase::Suspended | KernelPhase::Unknown => Self::Runs,
         }
     }
 
