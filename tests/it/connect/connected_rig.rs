@@ -119,12 +119,24 @@ impl ConnectedRig {
             })
         };
         let workloads: Vec<Value> = shown.lines().map(workload).collect();
+        let id_of = |workload: &Value| workload["workload_id"].as_str().unwrap().to_owned();
+        let mut own_order: Vec<(i64, i64, u64)> = Vec::new();
+        for workload in &workloads {
+            let id = id_of(workload);
+            own_order.push((-workload["priority"].as_i64().unwrap(), owners[&id].2, id.parse().unwrap()));
+        }
+        own_order.sort_unstable();
         let mut command = program();
         command.env("FAIRSHARED_SERVER", &self.address).env("FAIRSHARED_KEY", &self.key);
         command.args(["sequence", "rig", "-", "-o", "json"]);
         let answer = fed(&mut command, json!({"workloads": workloads}).to_string().as_bytes()).json();
-        let ids = answer["items"].as_array().unwrap().iter();
-        ids.map(|item| item["workload_id"].as_str().unwrap().parse().unwrap()).collect()
+        // The places of an owner have its jobs in Slurm's own order.
+        let owner = |id: &str| (&owners[id].0, &owners[id].1);
+        let take_next = |item: &Value| {
+            let next = own_order.iter().position(|(_, _, id)| owner(&id.to_string()) == owner(&id_of(item))).unwrap();
+            own_order.remove(next).2
+        };
+        answer["items"].as_array().unwrap().iter().map(take_next).collect()
     }
 
     pub fn order(&self) -> Vec<u64> {
