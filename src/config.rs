@@ -65,7 +65,8 @@ pub const SETTINGS: [Setting; 36] = [
     Setting {
         key: "max_bodies_bytes",
         default: "0",
-        about: "bytes of memory for the bodies of all requests in flight; 0: a quarter of what the process may use",
+        about: "bytes of memory for the bodies of all requests in flight, and for answers that are not read yet as many \
+                again; 0: a quarter of what the process may use",
     },
     Setting {
         key: "max_requests_per_key",

@@ -2,6 +2,7 @@
 //! around it.
 
 mod access;
+mod answer_budget;
 mod authenticators;
 mod body_account;
 mod connection_clock;
@@ -80,7 +81,8 @@ pub fn router(app: ServerApp) -> Router {
     let ServerApp { service, jobs, limits, key_quotas, site, cors_origins } = app;
     let key_limits = Arc::new(KeyLimits::new(key_quotas));
     let authenticators = authenticators(&service, site.clone());
-    let access_check = AccessCheck { service: Arc::clone(&service), authenticators, key_limits };
+    let access_check =
+        AccessCheck { service: Arc::clone(&service), authenticators, key_limits, answers: Arc::default() };
     rest::metrics::describe();
     let docs = SwaggerUi::new("/docs").config(Config::from(DOCUMENT_PATH));
     let graphql = graphql::router(graphql::schema(Arc::clone(&service), Arc::clone(&jobs)), Arc::clone(&service))

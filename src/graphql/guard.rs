@@ -24,6 +24,8 @@ pub const MAX_FIELDS: usize = 1_000;
 pub const MAX_VALUES: u64 = 250_000;
 /// The largest number of rows that the fields of one query look at: twenty different lists of 100,000 users.
 pub const MAX_ROWS_READ: u64 = 2_000_000;
+/// The largest cost of one field, in rows, so that the dearest field of a large group has room for others beside it.
+const FIELD_MAX_ROWS: u64 = MAX_ROWS_READ / 2;
 
 fn fault(code: &'static str, detail: String) -> Error {
     Error::invalid("/query", code, detail)
@@ -196,8 +198,6 @@ impl<'a> SelectionMeasure<'a> {
 pub const DATABASE_LIST_ROWS: usize = 10_000;
 /// The cost in rows of a report, an explanation, a sequence or a simulation.
 pub const REPORT_ROWS: usize = 100_000;
-/// The cost in rows of several forecasts of one workload.
-pub const FORECAST_ROWS: usize = 400_000;
 
 /// The values and rows of one request so far, to compare with the limits.
 #[derive(Default)]
@@ -219,10 +219,12 @@ pub fn spend_rows(ctx: &Context<'_>, rows: usize) -> Result<()> {
 }
 
 /// Counts `rows` rows that are looked at to resolve a field towards [`MAX_ROWS_READ`], even if they are not in the
-/// response. A field that looks at a whole group costs as many rows as the group has users.
+/// response. It is called before the work. A row is the work of about a microsecond, so that one request computes for a
+/// few seconds at most. A field that looks at a whole group costs as many rows as the group has users, and one that takes
+/// more time for each user costs a multiple.
 pub fn charge_rows(ctx: &Context<'_>, rows: usize) -> Result<()> {
     let Some(budget) = ctx.data_opt::<QueryBudget>() else { return Ok(()) };
-    let rows = rows as u64;
+    let rows = (rows as u64).min(FIELD_MAX_ROWS);
     let looked_at = budget.rows.fetch_add(rows, Ordering::Relaxed).saturating_add(rows);
     if looked_at > MAX_ROWS_READ {
         let detail = format!(

@@ -22,16 +22,19 @@ use serde_json::json;
 
 use super::media_types::{AnswerType, accepts_html, is_json};
 use super::named_groups::look_for_new_groups;
-use super::parameters::{has_document, read_address, read_body};
+use super::parameters::{RequestReader, has_document};
 use super::{FairShareSchema, errors, execute, missing_key_error, page, prepare_request};
 use crate::service::{Caller, Error, Service};
 
 /// The status of an executed operation with errors. It is defined by the edition, and not in the HTTP registry.
 const PARTIAL_SUCCESS: u16 = 294;
 
+/// The path of the endpoint.
+pub const PATH: &str = "/graphql";
+
 /// The endpoint for `schema`. The layer that authenticates requests adds the [`Caller`] to their extensions.
 pub fn router(schema: FairShareSchema, service: Arc<Service>) -> Router {
-    Router::new().route("/graphql", get(answer_get).post(answer_post)).with_state(SchemaExecutor { schema, service })
+    Router::new().route(PATH, get(answer_get).post(answer_post)).with_state(SchemaExecutor { schema, service })
 }
 
 /// The schema that executes documents, and the service that finds the groups in them.
@@ -41,10 +44,16 @@ struct SchemaExecutor {
     service: Arc<Service>,
 }
 
+impl SchemaExecutor {
+    fn reader(&self, caller: &Caller) -> RequestReader<'_> {
+        RequestReader { memory: self.service.memory(), role: caller.principal.role }
+    }
+}
+
 /// True for a request that gets the query page, for which no key is needed.
 pub fn is_page_request(method: &Method, uri: &Uri, headers: &HeaderMap) -> bool {
     let reads = method == Method::GET || method == Method::HEAD;
-    reads && uri.path() == "/graphql" && !has_document(uri.query().unwrap_or_default()) && accepts_html(headers)
+    reads && uri.path() == PATH && !has_document(uri.query().unwrap_or_default()) && accepts_html(headers)
 }
 
 async fn answer_get(
@@ -58,7 +67,7 @@ async fn answer_get(
         return page::page().await;
     }
     let Some(Extension(caller)) = caller else { return refusal(StatusCode::UNAUTHORIZED, &missing_key_error(), "") };
-    let request = read_address(uri.query().unwrap_or_default());
+    let request = executor.reader(&caller).read_address(uri.query().unwrap_or_default());
     answer(&executor, caller, &headers, request, true).await
 }
 
@@ -74,7 +83,8 @@ async fn answer_post(
             "the body of a GraphQL request must be application/json in UTF-8, and the header Content-Type must say so";
         return problem(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail, &caller.request_id);
     }
-    answer(&executor, caller, &headers, read_body(&body), false).await
+    let request = executor.reader(&caller).read_body(&body);
+    answer(&executor, caller, &headers, request, false).await
 }
 
 async fn answer(
@@ -91,7 +101,7 @@ async fn answer(
     };
     let mut request = match request {
         Ok(request) => request,
-        Err(error) => return refusal(StatusCode::BAD_REQUEST, &error, &request_id),
+        Err(error) => return unread_request(&error, &request_id),
     };
     match prepare_request(&mut request) {
         Err(refusal) => write(kind, &refusal),
@@ -143,6 +153,20 @@ fn write(kind: AnswerType, response: &GraphQlResponse) -> Response {
         (header::VARY, "accept, authorization, cookie"),
     ];
     (status, headers, body).into_response()
+}
+
+/// The refusal of a request that was not read: it is malformed, or there is no memory for it.
+fn unread_request(error: &Error, request_id: &str) -> Response {
+    let status = match error {
+        Error::Malformed { .. } => StatusCode::BAD_REQUEST,
+        Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+        _ => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    let mut refused = refusal(status, error, request_id);
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        refused.headers_mut().insert(header::RETRY_AFTER, const { header::HeaderValue::from_static("1") });
+    }
+    refused
 }
 
 fn refusal(status: StatusCode, error: &Error, request_id: &str) -> Response {

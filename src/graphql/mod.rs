@@ -2,6 +2,7 @@
 #![allow(clippy::unused_async, reason = "resolvers are async whether they wait or not")]
 
 mod agent_input;
+mod charges;
 mod connection;
 mod errors;
 mod filters;
@@ -21,6 +22,7 @@ mod query;
 mod queue_input;
 mod response_warnings;
 mod scalars;
+mod serial_query;
 mod share_list;
 mod shared_scans;
 mod types;
@@ -30,19 +32,19 @@ use std::sync::Arc;
 use async_graphql::parser::types::OperationType;
 use async_graphql::{EmptySubscription, Request, Response, Schema, SchemaBuilder};
 
-pub use http::{is_page_request, router};
+pub use http::{PATH, is_page_request, router};
 pub use mutation::Mutation;
-pub use query::Query;
 
 use self::response_warnings::ResponseWarnings;
+use self::serial_query::{FieldTurn, SerialQuery};
 use crate::service::jobs::JobControl;
 use crate::service::{Caller, Error, Service};
 
-pub type FairShareSchema = Schema<Query, Mutation, EmptySubscription>;
+pub type FairShareSchema = Schema<SerialQuery, Mutation, EmptySubscription>;
 
-fn schema_builder() -> SchemaBuilder<Query, Mutation, EmptySubscription> {
+fn schema_builder() -> SchemaBuilder<SerialQuery, Mutation, EmptySubscription> {
     // The guard refuses deeper documents before this limit applies.
-    Schema::build(Query::default(), Mutation::default(), EmptySubscription)
+    Schema::build(SerialQuery::default(), Mutation::default(), EmptySubscription)
         .limit_recursive_depth(guard::MAX_NESTING + 1)
 }
 
@@ -63,18 +65,22 @@ pub fn prepare_request(request: &mut Request) -> Result<Option<OperationType>, B
     let refuse = |error| Box::new(errors::error_response(error));
     guard::check_text(&request.query).map_err(refuse)?;
     guard::check_variables(&request.variables).map_err(refuse)?;
-    let (variables, name) = (request.variables.clone(), request.operation_name.clone());
+    // Moved out while the document is borrowed: variables may take megabytes, which are not copied for this.
+    let (variables, name) = (std::mem::take(&mut request.variables), request.operation_name.clone());
     let document = request.parsed_query().map_err(|error| Box::new(errors::syntax_refusal(error)))?;
     guard::check_document(document).map_err(refuse)?;
-    let Some(operation) = operation::select(document, name.as_deref()) else { return Ok(None) };
-    operation::require_variables(operation, &variables).map_err(refuse)?;
-    Ok(Some(operation.ty))
+    let operation = operation::select(document, name.as_deref());
+    operation.map_or(Ok(()), |selected| operation::require_variables(selected, &variables)).map_err(refuse)?;
+    let kind = operation.map(|selected| selected.ty);
+    request.variables = variables;
+    Ok(kind)
 }
 
 /// Executes a request that [`prepare_request`] has accepted. Every error in the response has a code.
 pub async fn execute(schema: &FairShareSchema, caller: Caller, request: Request) -> Response {
     let (warnings, scans) = (ResponseWarnings::default(), shared_scans::SharedScans::default());
     let request = request.data(caller).data(guard::QueryBudget::default()).data(scans).data(warnings.clone());
+    let request = request.data(FieldTurn::default());
     warnings.add_to(errors::explain(schema.execute(request).await))
 }
 

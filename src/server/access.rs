@@ -7,14 +7,15 @@
 //! The usual request has a key whose holder is in memory. Others may read the key or the session from the database.
 //!
 //! An admitted request holds two things until its handler has returned the response: the account of its body
-//! ([`BodyAccount`]) and, unless it is urgent, a permit of its key ([`KeyLimits`]).
+//! ([`BodyAccount`]) and, unless it is urgent, a permit of its key ([`KeyLimits`]). The response itself is counted until
+//! the client has taken it ([`AnswerBudget`]).
 //!
 //! This module does not decide what a caller may do: each use case of the service checks the role and the resource
 //! groups of its [`Caller`]. [`trust_caller`] is for requests from within the process, which have no key.
 //!
 //! See "Access" in `docs/API.md`, and "What clients may ask" in `docs/OPERATIONS.md`.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, Method};
@@ -22,6 +23,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::answer_budget::AnswerBudget;
 use super::authenticators::Authenticator;
 use super::body_account::BodyAccount;
 use super::key_limits::KeyLimits;
@@ -29,7 +31,7 @@ use super::layers::RequestId;
 use super::request_runtime::is_urgent;
 use crate::graphql;
 use crate::rest::problem::Problem;
-use crate::service::access::Principal;
+use crate::service::access::{ClientId, Principal};
 use crate::service::{Caller, Error, Service};
 
 /// The seconds since the start of the last successful comparison of memory with the database. An answer has this header
@@ -43,6 +45,8 @@ pub struct AccessCheck {
     /// The ways to prove an identity. The first one that finds its proof in a request decides.
     pub authenticators: Arc<[Box<dyn Authenticator>]>,
     pub key_limits: Arc<KeyLimits>,
+    /// Made for the first answer, because the memory of the service may be set after the router is made.
+    pub answers: Arc<OnceLock<AnswerBudget>>,
 }
 
 /// True for requests that need no key: those that show no data of the cluster (health, documentation, the files of the
@@ -62,6 +66,8 @@ fn is_open(request: &Request) -> bool {
 /// Held by a request until its handler has returned the response: the account of its body, and its permit.
 struct AdmittedRequest {
     body: Option<Arc<BodyAccount>>,
+    /// The client whose answers the response is counted among; `None` for an urgent request.
+    counted_for: Option<ClientId>,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -83,16 +89,22 @@ impl AccessCheck {
         let is_urgent = is_urgent(request.method(), request.uri().path());
         let permit = if is_urgent { None } else { self.key_limits.admit(&caller)? };
         let body = BodyAccount::open(request, &caller, self.service.memory());
+        let counted_for = (!is_urgent).then(|| caller.client());
         request.extensions_mut().insert(caller);
-        Ok(AdmittedRequest { body, _permit: permit })
+        Ok(AdmittedRequest { body, counted_for, _permit: permit })
     }
 
-    /// Completes the response to an admitted request, and adds the age of the data.
-    fn finish(&self, admitted: &AdmittedRequest, response: Response) -> Response {
+    /// Completes the response to an admitted request, counts it until it is sent, and adds the age of the data.
+    async fn finish(&self, admitted: &AdmittedRequest, response: Response) -> Response {
         let mut response = match &admitted.body {
             Some(body) => body.close(response),
             None => response,
         };
+        if let Some(client) = admitted.counted_for {
+            let answers = self.answers.get_or_init(|| AnswerBudget::new(self.service.memory().total()));
+            let counted = answers.count(client, response).await;
+            response = counted.unwrap_or_else(|error| Problem::from(error).into_response());
+        }
         if let Some(age) = self.service.data_age() {
             response.headers_mut().insert(DATA_AGE, age.as_secs().into());
         }
@@ -110,7 +122,7 @@ pub async fn check_access(State(check): State<AccessCheck>, mut request: Request
         Err(error) => Err(error),
     };
     match principal.map_err(Problem::from).and_then(|principal| check.admit_request(&mut request, principal)) {
-        Ok(admitted) => check.finish(&admitted, next.run(request).await),
+        Ok(admitted) => check.finish(&admitted, next.run(request).await).await,
         Err(problem) => problem.into_response(),
     }
 }

@@ -14,17 +14,21 @@ use axum::{BoxError, Error as BodyError};
 use futures::StreamExt;
 
 use super::request_runtime::is_kernel_report;
+use crate::graphql;
 use crate::rest::problem::Problem;
 use crate::service::memory_budget::{MemoryBudget, ReservedMemory};
-use crate::service::{Caller, Error};
+use crate::service::{Caller, Error, Role};
 
 /// The largest body of a key with the role `viewer` or `user`, in bytes.
 const SMALL_BODY_BYTES: usize = 16 << 20;
+/// The largest body of GraphQL of such a key, in bytes. Its values take far more memory than a body of REST.
+const SMALL_GRAPHQL_BYTES: usize = 1 << 20;
 
 /// The number of bytes of one body that have arrived, and the memory that is reserved for them.
 pub struct BodyAccount {
     memory: MemoryBudget,
-    /// The largest body that the key may send to any endpoint, in bytes.
+    role: Role,
+    /// The largest body that the key may send to this endpoint, whatever the endpoint takes, in bytes.
     limit: Option<usize>,
     state: Mutex<AccountState>,
 }
@@ -44,8 +48,10 @@ impl BodyAccount {
         if method == Method::GET || method == Method::HEAD || is_kernel_report(method, path) {
             return None;
         }
-        let limit = caller.principal.role.is_read_only().then_some(SMALL_BODY_BYTES);
-        let account = Arc::new(Self { memory: memory.clone(), limit, state: Mutex::default() });
+        let role = caller.principal.role;
+        let small = if path == graphql::PATH { SMALL_GRAPHQL_BYTES } else { SMALL_BODY_BYTES };
+        let limit = role.is_read_only().then_some(small);
+        let account = Arc::new(Self { memory: memory.clone(), role, limit, state: Mutex::default() });
         let counted = Arc::clone(&account);
         let pieces = std::mem::take(request.body_mut()).into_data_stream();
         *request.body_mut() = Body::from_stream(pieces.map(move |piece| counted.count_piece(piece)));
@@ -62,10 +68,10 @@ impl BodyAccount {
         let mut state = self.state();
         state.bytes += bytes;
         if let Some(limit) = self.limit.filter(|limit| state.bytes > *limit) {
-            let detail = format!("a body of a key with the role user or viewer has at most {limit} bytes");
+            let detail = format!("a body of a key with the role user or viewer has at most {limit} bytes here");
             return Err(Error::TooLarge(detail));
         }
-        let more = self.memory.reserve(bytes)?;
+        let more = self.memory.reserve(self.role, bytes)?;
         match &mut state.reserved {
             Some(reserved) => reserved.merge(more),
             None => state.reserved = Some(more),

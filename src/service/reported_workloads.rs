@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::{Result, Service};
+use super::{Caller, Result, Service};
 use crate::domain::queues::DEFAULT_QUEUE;
 use crate::domain::slots::SlotAmounts;
 use crate::domain::workloads::{
@@ -78,6 +78,11 @@ impl Service {
     /// The running, suspended and pending kernels of a snapshot, read once unless an earlier snapshot had them.
     pub(in crate::service) async fn live_kernels(&self, group: &GroupSnapshot) -> Result<LiveKernelList> {
         group.live.all_kernels.get_or_try_init(|| self.read_live_kernels(group)).await.map(Arc::clone)
+    }
+
+    /// The number of kernels of a group that have not ended.
+    pub async fn count_live_kernels(&self, caller: &Caller, group: &str) -> Result<usize> {
+        Ok(self.live_kernels(self.group(caller, group)?.published()).await?.len())
     }
 
     async fn read_live_kernels(&self, group: &GroupSnapshot) -> Result<LiveKernelList> {

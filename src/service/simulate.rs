@@ -18,15 +18,15 @@ impl From<Vec<Fault>> for Error {
 
 /// A member of a cycle counts in the memory of a simulation as this number of bytes of a request.
 pub const BYTES_OF_MEMBER: usize = 8;
+/// A queue counts as this number of bytes, besides those that name it: one of a dozen bytes has a row in the answer.
+const BYTES_OF_QUEUE: usize = 40;
 
 /// The request of a simulation.
 pub trait StatelessSimulation: DeserializeOwned {
     type Answer;
 
-    /// The size, in bytes of a request, of the data that the simulation makes of few words; 0 if its own size says enough.
-    fn expanded_bytes(&self) -> usize {
-        0
-    }
+    /// The size, in bytes of a request, of the data that the simulation makes of few words.
+    fn expanded_bytes(&self) -> usize;
 
     /// Computes the answer. `now` is used if the request names no moment.
     fn answer(self, now: Timestamp) -> std::result::Result<Self::Answer, Vec<Fault>>;
@@ -35,6 +35,10 @@ pub trait StatelessSimulation: DeserializeOwned {
 impl StatelessSimulation for division::DivisionSimulation {
     type Answer = DivisionReport;
 
+    fn expanded_bytes(&self) -> usize {
+        self.queues.len() * BYTES_OF_QUEUE
+    }
+
     fn answer(self, _: Timestamp) -> std::result::Result<DivisionReport, Vec<Fault>> {
         self.run()
     }
@@ -42,6 +46,10 @@ impl StatelessSimulation for division::DivisionSimulation {
 
 impl StatelessSimulation for reclaim::ReclaimSimulation {
     type Answer = ReclaimPlan;
+
+    fn expanded_bytes(&self) -> usize {
+        self.queues.len() * BYTES_OF_QUEUE
+    }
 
     fn answer(self, now: Timestamp) -> std::result::Result<ReclaimPlan, Vec<Fault>> {
         self.run(now)
@@ -53,7 +61,7 @@ impl StatelessSimulation for CycleSimulation {
 
     /// A member costs memory even where one line of the request stands for many.
     fn expanded_bytes(&self) -> usize {
-        self.members() * BYTES_OF_MEMBER
+        self.queues.len() * BYTES_OF_QUEUE + self.members() * BYTES_OF_MEMBER
     }
 
     fn answer(self, now: Timestamp) -> std::result::Result<CycleAnswer, Vec<Fault>> {
@@ -78,7 +86,8 @@ impl Service {
     ) -> Result<T> {
         let now = self.clock().now();
         let work = || {
-            self.with_reserved(document().as_ref(), S::expanded_bytes, |simulation: S| show(&simulation.answer(now)?))
+            let answer = |simulation: S| show(&simulation.answer(now)?);
+            self.with_reserved(caller, document().as_ref(), S::expanded_bytes, answer)
         };
         self.permits.run(caller.client(), work).await
     }
@@ -87,13 +96,15 @@ impl Service {
     /// stands for.
     pub(in crate::service) fn with_reserved<R: DeserializeOwned, T>(
         &self,
+        caller: &Caller,
         document: &[u8],
         expanded_bytes: impl FnOnce(&R) -> usize,
         work: impl FnOnce(R) -> Result<T>,
     ) -> Result<T> {
-        let _memory = self.memory().reserve_for_simulation(document.len())?;
+        let role = caller.principal.role;
+        let _memory = self.memory().reserve_for_simulation(role, document.len())?;
         let request: R = read(document)?;
-        let _expanded = self.memory().reserve_for_simulation(expanded_bytes(&request))?;
+        let _expanded = self.memory().reserve_for_simulation(role, expanded_bytes(&request))?;
         work(request)
     }
 }

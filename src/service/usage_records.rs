@@ -31,6 +31,11 @@ impl RecordPeriod {
         }
         Ok(Self(span))
     }
+
+    /// The number of days, the begun ones included.
+    pub fn count_days(self) -> usize {
+        usize::try_from(self.0.micros().div_ceil(MICROS_PER_DAY.unsigned_abs())).unwrap_or_default()
+    }
 }
 
 /// The parameters of a list of records. `user` and `project` are names or UUIDs; `domain` is the one that records count

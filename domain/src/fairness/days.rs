@@ -18,6 +18,11 @@ impl DaySpan {
         Self { first: today.plus(1 - count.cast_signed()), last: today }
     }
 
+    /// The number of its days.
+    pub fn count_days(self) -> usize {
+        usize::try_from(self.count()).unwrap_or_default()
+    }
+
     fn count(self) -> i32 {
         self.last.days_since(self.first) + 1
     }

@@ -4,6 +4,7 @@ use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
 use crate::graphql::connection::{FactsList, PageArgs, connect};
+use crate::graphql::guard;
 use crate::graphql::types::{ApiKey, WhoAmI};
 use crate::service::input::page::{CursorKey, cut_window};
 
@@ -28,6 +29,7 @@ impl AccessQuery {
         offset: Option<i64>,
     ) -> Result<FactsList<ApiKey>> {
         const LIST: &str = "keys";
+        guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let window = PageArgs { first, last, before, after, offset }.window(LIST, "")?;
         let rows = service(ctx)?.keys(caller(ctx)?).await?;
         let created = |micros: i64| CursorKey::Number(micros.unsigned_abs());

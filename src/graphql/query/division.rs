@@ -4,6 +4,7 @@ use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
 use crate::domain::cycle::CycleAnswer;
+use crate::graphql::charges::charge_kernels;
 use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::guard;
 use crate::graphql::scalars::{Date, JsonString};
@@ -65,8 +66,8 @@ impl DivisionQueries {
         resource_group: String,
         workload: JsonString,
     ) -> Result<JsonString> {
-        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
         caller(ctx)?.require_scheduler()?;
+        charge_kernels(ctx, &resource_group, 1).await?;
         let request = json::read::<PlanRequest>(workload.0.to_string().as_bytes())
             .map_err(|e| Error::from(e).below("/workload"))?;
         let planned = service(ctx)?.plan_reclaim(caller(ctx)?, &resource_group, request).await;
@@ -81,8 +82,8 @@ impl DivisionQueries {
         resource_group: String,
         #[graphql(default_with = "JsonString(serde_json::json!({}))")] input: JsonString,
     ) -> Result<JsonString> {
-        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
         caller(ctx)?.require_scheduler()?;
+        charge_kernels(ctx, &resource_group, 2).await?;
         let show = |answer: &CycleAnswer| Ok(JsonString::of(answer));
         let asked = service(ctx)?.plan_cycle(caller(ctx)?, &resource_group, || input.0.to_string(), show).await;
         Ok(asked.map_err(|error| error.below("/input"))?)

@@ -6,6 +6,7 @@ use super::{caller, service};
 use crate::api::sequence::SequenceRequest;
 use crate::domain::options::SequenceMode;
 use crate::domain::tier::Tier;
+use crate::graphql::charges::charge_kernels;
 use crate::graphql::guard;
 use crate::graphql::scalars::JsonString;
 use crate::graphql::types::Sequence;
@@ -35,7 +36,8 @@ impl ExplainQueries {
         workload: Option<String>,
         place: Option<i32>,
     ) -> Result<JsonString> {
-        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
+        let users = service(ctx)?.group(caller(ctx)?, &resource_group)?.count_users();
+        guard::charge_rows(ctx, users.max(guard::REPORT_ROWS))?;
         let tier = tier.map(|text| text.parse::<Tier>().map_err(|_| none_of("/tier", "domain, project, user")));
         let place = place.map(i64::from);
         let input = ExplainInput { tier: tier.transpose()?, domain, project, user, workload, place };
@@ -53,7 +55,7 @@ impl ExplainQueries {
         input: Option<JsonString>,
         first: Option<i64>,
     ) -> Result<Sequence> {
-        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
+        charge_kernels(ctx, &resource_group, 1).await?;
         let first = check_limit(first, "/first", MAX_PAGE)?;
         let mode = mode.map(|text| text.parse::<SequenceMode>().map_err(|()| none_of("/mode", "plain, progressive")));
         let (mode, caller, service) = (mode.transpose()?, caller(ctx)?.clone(), service(ctx)?.clone());

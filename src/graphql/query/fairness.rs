@@ -3,6 +3,7 @@
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
+use crate::graphql::charges::charge_days;
 use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::guard;
 use crate::graphql::orders::{FairShareDayOrder, FairnessTier};
@@ -31,7 +32,9 @@ impl FairnessQueries {
     ) -> Result<FairnessNode> {
         let window = ReportWindow::read(&window)?;
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
-        guard::charge_rows(ctx, group.count_users())?;
+        // The days of the other windows are in memory.
+        let days = if let ReportWindow::Between(days) = window { days.count_days() } else { 1 };
+        charge_days(ctx, group.count_users(), group.count_users(), days)?;
         Ok(FairnessNode(service(ctx)?.fairness(caller(ctx)?, &resource_group, window, tier.into()).await?))
     }
 

@@ -65,6 +65,7 @@ impl GroupQuery {
         offset: Option<i64>,
     ) -> Result<FactsList<Agent>> {
         const LIST: &str = "agents";
+        guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let window = PageArgs { first, last, before, after, offset }.window(LIST, &resource_group)?;
         let rows = service(ctx)?.agents(caller(ctx)?, &resource_group).await?;
         let page = cut_window(LIST, &rows, |a| vec![CursorKey::Text(a.agent_id.clone())], &window);

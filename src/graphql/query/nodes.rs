@@ -91,6 +91,7 @@ impl NodeRows {
             }
         }
         for ((kind, group), filters) in buckets {
+            guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
             rows.load_buckets(ctx, kind, group, filters).await?;
         }
         for (name, entities) in shares {
@@ -100,15 +101,18 @@ impl NodeRows {
         }
         for group in groups_of_agents {
             if service.group(caller, group).is_ok() {
+                guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
                 let found = service.agents(caller, group).await?;
                 rows.agents.extend(found.into_iter().map(|a| (vec![group.to_owned(), a.agent_id.clone()], a)));
             }
         }
         if !runs.is_empty() {
+            guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
             let found = service.job_runs_by_id(caller, runs).await?;
             rows.job_runs.extend(found.into_iter().map(|r| (r.id.to_string(), r)));
         }
         if !entries.is_empty() {
+            guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
             let found = service.audit_entries(caller, entries).await?;
             rows.audit.extend(found.into_iter().map(|e| (e.id.to_string(), e)));
         }

@@ -26,6 +26,7 @@ pub struct OperationsQuery;
 impl OperationsQuery {
     /// The jobs of the service, with their schedules and last runs.
     async fn jobs(&self, ctx: &Context<'_>) -> Result<Vec<Job>> {
+        guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let jobs = service(ctx)?.jobs(caller(ctx)?, &**jobs(ctx)?).await?;
         guard::spend_rows(ctx, jobs.iter().map(|job| job.last_runs.len()).sum())?;
         Ok(jobs.into_iter().map(Job::from).collect())

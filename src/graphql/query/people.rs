@@ -34,6 +34,7 @@ impl PersonQueries {
     ) -> Result<FactsList<Domain>> {
         let window = PageArgs { first, last, before, after, offset }.window(Service::DOMAIN_LIST, "")?;
         let list = PeopleList { filter: people_filter(archived, search), window };
+        guard::charge_rows(ctx, service(ctx)?.people().domains().count())?;
         Ok(connect(ctx, "", service(ctx)?.domains(caller(ctx)?, &list)?, Domain)?)
     }
 

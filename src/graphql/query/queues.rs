@@ -6,6 +6,7 @@ use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
 use crate::graphql::connection::{FactsList, PageArgs, connect};
+use crate::graphql::guard;
 use crate::graphql::types::Queue;
 use crate::service::input::page::{CursorKey, cut_window};
 
@@ -29,6 +30,7 @@ impl QueueQuery {
         const LIST: &str = "queues";
         let window = PageArgs { first, last, before, after, offset }.window(LIST, &resource_group)?;
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
+        guard::charge_rows(ctx, group.whole()?.queues.len())?;
         let rows: Vec<_> = group.whole()?.queues.values().collect();
         let page = cut_window(LIST, &rows, |queue| vec![CursorKey::Text(queue.name.clone())], &window);
         Ok(connect(ctx, &resource_group, page, |queue| Queue {

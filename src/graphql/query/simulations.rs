@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{caller, service};
 use crate::domain::cycle::CycleSimulation;
 use crate::domain::{division, reclaim};
+use crate::graphql::charges::charge_simulation;
 use crate::graphql::guard;
 use crate::graphql::scalars::JsonString;
 use crate::service::Error;
@@ -30,7 +31,7 @@ impl SimulationQuery {
         resource_group: String,
         input: JsonString,
     ) -> Result<JsonString> {
-        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
+        charge_simulation(ctx, &resource_group).await?;
         if input.0["apply"] == true {
             let said = "is for the mutation `apply_fair_share_simulation`";
             return Err(Error::about("/input/apply", "not_applicable", said).into());
@@ -58,7 +59,10 @@ where
     S: StatelessSimulation,
     S::Answer: Serialize,
 {
-    guard::charge_rows(ctx, guard::REPORT_ROWS)?;
+    // A byte of the input takes about as long as a row.
+    let document = input.0.to_string();
+    guard::charge_rows(ctx, guard::REPORT_ROWS + document.len())?;
+    drop(input);
     let show = |answer: &S::Answer| Ok(JsonString::of(answer));
-    Ok(service(ctx)?.simulate::<S, _, _>(caller(ctx)?, || input.0.to_string(), show).await?)
+    Ok(service(ctx)?.simulate::<S, _, _>(caller(ctx)?, || document, show).await?)
 }

@@ -3,6 +3,7 @@
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
+use crate::graphql::charges::charge_days;
 use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::guard;
 use crate::graphql::scalars::Uuid;
@@ -32,7 +33,6 @@ impl UsageRecordQuery {
         after: Option<String>,
         offset: Option<i64>,
     ) -> Result<FactsList<UsageRecordNode>> {
-        guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         let window = PageArgs { first, last, before, after, offset }.window(RECORD_LIST, &resource_group)?;
         let (user, project) = {
             let people = service(ctx)?.people();
@@ -40,6 +40,8 @@ impl UsageRecordQuery {
             (user, project_id.map(|id| people.project_of_uuid(id.0).to_string()))
         };
         let period = RecordPeriod::read(&from, &to)?;
+        let users = service(ctx)?.group(caller(ctx)?, &resource_group)?.count_users();
+        charge_days(ctx, guard::DATABASE_LIST_ROWS, users, period.count_days())?;
         let (user, project, domain) = (user.as_deref(), project.as_deref(), domain_name.as_deref());
         let query = RecordQuery { user, project, domain, period };
         let page = service(ctx)?.usage_records(caller(ctx)?, &resource_group, query, &window).await?;

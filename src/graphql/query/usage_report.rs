@@ -3,10 +3,12 @@
 use async_graphql::{Context, Enum, Object, Result};
 
 use super::{caller, service};
+use crate::graphql::charges::charge_days;
 use crate::graphql::connection::{ListWith, PageArgs, connect_with};
 use crate::graphql::guard;
 use crate::graphql::scalars::Uuid;
 use crate::graphql::types::{ReportWhole, UsageReportRowNode, UsageReportTotals};
+use crate::service::VisibleGroup;
 use crate::service::usage_report::{ReportRequest, UsageReport};
 
 /// The columns that a report can be grouped by.
@@ -65,7 +67,6 @@ impl UsageReportQuery {
         after: Option<String>,
         offset: Option<i64>,
     ) -> Result<ListWith<UsageReportRowNode, ReportWhole>> {
-        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
         let by = by.map(|by| by.into_iter().map(UsageReportBy::word).collect::<Vec<_>>().join(","));
         let slots = slots.map(|slots| slots.join(","));
         let (user, project) = {
@@ -84,6 +85,9 @@ impl UsageReportQuery {
             project: project.as_deref(),
         };
         let question = service(ctx)?.report_question(caller(ctx)?, resource_groups, asked)?;
+        let groups = service(ctx)?.groups(caller(ctx)?);
+        let users = groups.iter().filter(|group| question.covers(&group.name)).map(VisibleGroup::count_users).sum();
+        charge_days(ctx, guard::REPORT_ROWS, users, question.range.count_days())?;
         let scope = question.scope();
         let window = PageArgs { first, last, before, after, offset }.window(UsageReport::LIST, &scope)?;
         let report = service(ctx)?.usage_report(caller(ctx)?, &question).await?;

@@ -5,6 +5,7 @@ use async_graphql::{Context, Enum, Object, Result};
 use super::{caller, service};
 use crate::domain::workloads::WorkloadStatus;
 use crate::domain::workloads::occupancy::OccupancyBy;
+use crate::graphql::charges::charge_kernels;
 use crate::graphql::connection::{FactsList, PageArgs, connect};
 use crate::graphql::guard;
 use crate::graphql::scalars::{JsonString, Uuid};
@@ -61,7 +62,7 @@ impl WorkloadQueries {
         first: Option<i64>,
         after: Option<String>,
     ) -> Result<FactsList<WorkloadNode>> {
-        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
+        charge_kernels(ctx, &resource_group, 1).await?;
         let (service, caller) = (service(ctx)?, caller(ctx)?);
         let (status, order) =
             (status.map_or(WorkloadStatus::Pending, Into::into), order.map_or(WorkloadOrder::Position, Into::into));
@@ -89,7 +90,8 @@ impl WorkloadQueries {
         workload_id: String,
         #[graphql(default = false)] helps: bool,
     ) -> Result<Option<WorkloadNode>> {
-        guard::charge_rows(ctx, if helps { guard::FORECAST_ROWS } else { guard::REPORT_ROWS })?;
+        // With `helps` there are several forecasts.
+        charge_kernels(ctx, &resource_group, if helps { 4 } else { 1 }).await?;
         let caller = caller(ctx)?;
         match service(ctx)?.workload(caller, &resource_group, &workload_id, helps).await {
             Ok(item) => Ok(Some(WorkloadNode::new(item, caller))),
@@ -100,6 +102,7 @@ impl WorkloadQueries {
 
     /// The forecasts of a resource group as a whole, and how good the last ones were.
     async fn forecasts(&self, ctx: &Context<'_>, resource_group: String) -> Result<ForecastSummaryNode> {
+        guard::charge_rows(ctx, guard::DATABASE_LIST_ROWS)?;
         Ok(service(ctx)?.forecast_summary(caller(ctx)?, &resource_group).await?.into())
     }
 
@@ -112,7 +115,7 @@ impl WorkloadQueries {
         workload_id: String,
         #[graphql(default_with = "JsonString(serde_json::json!({}))")] change: JsonString,
     ) -> Result<JsonString> {
-        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
+        charge_kernels(ctx, &resource_group, 2).await?;
         let moved = |error: Error| error.below("/change");
         let read = json::read::<WorkloadChange>(change.0.to_string().as_bytes());
         let change = read.map_err(|error| moved(error.into()))?;
@@ -127,7 +130,7 @@ impl WorkloadQueries {
         resource_group: String,
         #[graphql(default_with = "OccupancyByName::User")] by: OccupancyByName,
     ) -> Result<OccupancyNode> {
-        guard::charge_rows(ctx, guard::REPORT_ROWS)?;
+        charge_kernels(ctx, &resource_group, 1).await?;
         let occupancy = service(ctx)?.occupancy(caller(ctx)?, &resource_group, by.into()).await?;
         let shown = OccupancyNode::from(occupancy);
         guard::spend_rows(ctx, shown.items.len())?;

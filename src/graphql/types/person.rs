@@ -6,6 +6,7 @@ use async_graphql::{Context, ID, Object, Result};
 
 use super::{InputWarning, input_warnings};
 use crate::graphql::global_id;
+use crate::graphql::guard;
 use crate::graphql::query::service;
 use crate::graphql::scalars::{DateTime, Uuid};
 use crate::service::people;
@@ -46,6 +47,9 @@ impl Domain {
 
     /// Likely mistakes, as an archived domain whose kernels run; never a refusal.
     async fn warnings(&self, ctx: &Context<'_>) -> Result<Vec<InputWarning>> {
+        if self.0.archived_at.is_some() {
+            guard::charge_rows(ctx, service(ctx)?.people().projects().len())?;
+        }
         Ok(input_warnings(service(ctx)?.domain_warnings(&self.0)))
     }
 }

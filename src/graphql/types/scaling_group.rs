@@ -59,13 +59,15 @@ impl ScalingGroup {
     }
 
     /// The total amounts that running kernels hold, by slot.
-    async fn in_use(&self) -> JsonString {
-        JsonString::of(&self.0.in_use())
+    async fn in_use(&self, ctx: &Context<'_>) -> Result<JsonString> {
+        guard::charge_rows(ctx, self.0.count_projects())?;
+        Ok(JsonString::of(&self.0.in_use()))
     }
 
     /// The total amounts that pending kernels ask for, by slot.
-    async fn waiting(&self) -> JsonString {
-        JsonString::of(&self.0.waiting())
+    async fn waiting(&self, ctx: &Context<'_>) -> Result<JsonString> {
+        guard::charge_rows(ctx, self.0.count_projects())?;
+        Ok(JsonString::of(&self.0.waiting()))
     }
 
     /// Another text whenever anything of the group has changed, kernels included.

@@ -59,7 +59,7 @@ impl Service {
             };
             Ok((show(&answer)?, is_of_group.then(|| CycleReasons::of(&group, Some(&answer), now))))
         };
-        let work = || self.with_reserved(document().as_ref(), CyclePlanRequest::expanded_bytes, plan);
+        let work = || self.with_reserved(caller, document().as_ref(), CyclePlanRequest::expanded_bytes, plan);
         let (shown, reasons) = self.permits.run(caller.client(), work).await?;
         if let Some(reasons) = reasons {
             self.cycles.keep(&group, reasons).await;

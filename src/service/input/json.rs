@@ -89,6 +89,11 @@ fn reject_repeated_keys<T>(value: T, repeated: Option<String>) -> Result<T, Faul
 pub struct UnparsedObject(Box<RawValue>);
 
 impl UnparsedObject {
+    /// The text of the object. It is JSON, but may be of another kind than an object.
+    pub fn text(&self) -> &str {
+        self.0.get()
+    }
+
     /// Parses the object, which is at `key` in its document.
     pub fn into_map(self, key: &str) -> Result<Map<String, Value>, JsonError> {
         let json = self.0.get();

@@ -20,6 +20,12 @@ pub struct DayRange {
     pub to: Day,
 }
 
+impl DayRange {
+    pub fn count_days(self) -> usize {
+        usize::try_from(self.to.days_since(self.from)).unwrap_or_default() + 1
+    }
+}
+
 /// The parameters as a request contains them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReportRequest<'a> {
@@ -53,6 +59,11 @@ pub struct ReportQuestion {
 }
 
 impl ReportQuestion {
+    /// True if the report is about the group, if the caller reaches it.
+    pub fn covers(&self, group: &str) -> bool {
+        self.groups.as_ref().is_none_or(|groups| groups.iter().any(|name| name == group))
+    }
+
     /// True if the report shows the slot.
     pub(super) fn shows(&self, slot: SlotName) -> bool {
         self.slots.as_ref().is_none_or(|slots| slots.iter().any(|name| name == slot.as_str()))

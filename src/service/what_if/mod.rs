@@ -66,6 +66,7 @@ impl Service {
     ) -> Result<WhatIf> {
         caller.require_reader()?;
         self.group(&caller, &group)?;
+        let memory = self.memory().reserve_for_simulation(caller.principal.role, document.len())?;
         let (called, changes, terms, applies) = {
             let asked: FairShareSimulation = read(&document)?;
             let (called, applies) = (asked.called(), asked.apply);
@@ -76,8 +77,16 @@ impl Service {
             caller.require_admin()?;
             changes.require_applicable(&caller)?;
         }
-        let seen_by = caller.clone();
-        let tried = run_to_completion(Arc::clone(self).try_out(caller, group, document, changes, terms, applies)).await;
+        let (service, seen_by) = (Arc::clone(self), caller.clone());
+        // Boxed, because it is large, and the future of a query would contain it at each of its levels.
+        let trying = Box::pin(async move {
+            let _memory = memory;
+            // Few requests at a time have a copy of a group, which takes as much memory as the group itself.
+            let _turn = service.report_permits.acquire(caller.client()).await?;
+            Arc::clone(&service).try_out(caller, group, document, changes, terms, applies).await
+        });
+        // Without changes to apply, a client that goes away takes its simulation out of the queue.
+        let tried = if applies { run_to_completion(trying).await } else { trying.await };
         tried.map_err(|error| called.with_given_names(error, &self.seen_people(&seen_by)))
     }
 

@@ -20,11 +20,14 @@ use crate::service::input::json::UnparsedObject;
 use crate::service::input::terms::WriteTerms;
 use crate::service::people::RequestNames;
 use crate::service::weight_input::{MAX_ITEMS, WeightChange, check_all, names_in};
-use crate::service::{Fault, RequestFaults, Result};
+use crate::service::{Error, Fault, RequestFaults, Result};
 
 /// The largest number of workloads in one simulation.
 const MAX_WORKLOADS: usize = 100_000;
 const MAX_PLACED: usize = 100_000;
+/// The longest `scheduler_opts` of one simulation, in bytes. Other parts of a request are read into types of few bytes, and
+/// this one into values of any kind.
+const MAX_OPTIONS_BYTES: usize = 1 << 20;
 /// The largest number of people that one simulation moves, adds or removes.
 const MAX_PEOPLE: usize = 100_000;
 
@@ -156,6 +159,10 @@ impl FairShareSimulation<'_> {
     /// The changes by ids, and the terms of applying them. Every fault has its place.
     pub(super) fn into_changes(self, people: &PeopleDirectory) -> Result<(WantedChanges, WriteTerms)> {
         let mut faults = RequestFaults::default();
+        if self.scheduler_opts.as_ref().is_some_and(|given| given.text().len() > MAX_OPTIONS_BYTES) {
+            let said = format!("has more than {MAX_OPTIONS_BYTES} bytes");
+            return Err(Error::about("/scheduler_opts", "too_large", said));
+        }
         let scheduler_opts = self.scheduler_opts.map(|given| given.into_map("scheduler_opts")).transpose()?;
         let changes = WantedChanges {
             projects: check_each(self.projects, "projects", &mut faults, |entry| entry.check(people)),

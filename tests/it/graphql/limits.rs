@@ -105,6 +105,76 @@ on_both! {
         assert_eq!(api.code(&format!("{{ {} }}", reports.collect::<Vec<_>>().join(" "))).await, "query_too_complex");
     }
 
+    async fn every_field_is_charged_before_its_work(db: TestDb) {
+        let api = Api::cluster(db).await;
+        // These look one row up, or show what the server is; queues cost their number, and there are none.
+        let free = [
+            "resource_group", "resource_groups", "domain_fair_share", "project_fair_share", "user_fair_share", "queue", "queues",
+            "domain", "project", "user", "whoami", "metadata",
+        ];
+        let text = |value: &str| json!(value).to_string();
+        let argument = |field: &str, name: &str, kind: &str| match (name, kind) {
+            ("resource_group", _) => text("gpu-cluster"),
+            ("from", _) => text("2026-01-10"),
+            ("to" | "day", _) => text("2026-01-12"),
+            ("ids", _) => format!("[{}]", text("a")),
+            ("id", _) => text("a"),
+            (_, "UUID") => text(&id("alice").to_string()),
+            (_, "JSONString") => text("{}"),
+            _ => text(&format!("{field} {name}")),
+        };
+        let described = api.ask("{ __schema { queryType { fields { name type { kind ofType { kind } } args { name defaultValue type { kind ofType { name } } } } } } }").await;
+        // All that a query may look at.
+        let spent = (0..20).map(|n| format!(r#"d{n}: division(resource_group: "gpu-cluster") {{ algorithm }}"#)).collect::<Vec<_>>().join(" ");
+        api.ask(&format!("{{ {spent} }}")).await;
+        let mut uncharged = Vec::new();
+        for field in described["__schema"]["queryType"]["fields"].as_array().unwrap() {
+            let name = field["name"].as_str().unwrap();
+            let required = field["args"].as_array().unwrap().iter().filter(|arg| arg["type"]["kind"] == "NON_NULL" && arg["defaultValue"].is_null());
+            let given: Vec<_> = required.map(|arg| {
+                let argument_name = arg["name"].as_str().unwrap();
+                format!("{argument_name}: {}", argument(name, argument_name, arg["type"]["ofType"]["name"].as_str().unwrap_or_default()))
+            }).collect();
+            let given = if given.is_empty() { String::new() } else { format!("({})", given.join(", ")) };
+            let kind = if field["type"]["kind"] == "NON_NULL" { &field["type"]["ofType"]["kind"] } else { &field["type"]["kind"] };
+            let selected = if kind == "SCALAR" { "" } else { "{ __typename }" };
+            let answer = api.send(admin(), &format!("{{ {spent} x: {name}{given} {selected} }}"), json!({})).await;
+            if answer["errors"][0]["extensions"]["code"] != "query_too_complex" {
+                uncharged.push(name.to_owned());
+            }
+        }
+        uncharged.retain(|name| !free.contains(&&**name));
+        // Rows by their ids cost the statements that read them.
+        assert_eq!(uncharged, ["node", "nodes"]);
+        let agent = api.ask(r#"{ agents(resource_group: "gpu-cluster", first: 1) { edges { node { id } } } }"#).await;
+        let agent = &column(&agent["agents"], "id")[0];
+        assert_eq!(api.code(&format!("{{ {spent} node(id: {agent}) {{ id }} }}")).await, "query_too_complex");
+    }
+
+    async fn a_field_costs_what_its_work_takes(db: TestDb) {
+        let api = Api::empty(db, "2026-01-13T00:00:00Z").await;
+        let kernels: Vec<_> = (0..9_000).map(|n| kernel(&format!("u{n}"), &format!("u{n}"), "ml", "2026-01-12T00:00:00Z")).collect();
+        api.fixture.ingest(&kernels).await;
+        api.fixture.tick().await;
+        // After these, 100,000 rows are left.
+        let spent = (0..19).map(|n| format!(r#"d{n}: division(resource_group: "gpu-cluster") {{ algorithm }}"#)).collect::<Vec<_>>().join(" ");
+        let group = r#"resource_group: "gpu-cluster""#;
+        let large = format!(r#""[{}0]""#, "0,".repeat(500));
+        for field in [
+            format!(r#"simulate_fair_shares({group}, input: "{{}}")"#),
+            format!("simulate_division(input: {large})"),
+            r#"usage_report(from: "2025-11-01", to: "2026-01-12") { count }"#.to_owned(),
+            format!(r#"fairness({group}, window: "2025-11-01..2026-01-12") {{ active }}"#),
+        ] {
+            assert_eq!(api.code(&format!("{{ {spent} {field} }}")).await, "query_too_complex", "{field}");
+        }
+        // Fields that take no more go on, and no field of a group costs more than half of what a query has.
+        api.ask(&format!("{{ {spent} occupancy({group}) {{ held }} }}")).await;
+        let long = |n| format!(r#"r{n}: usage_report(from: "1990-01-01", to: "2026-01-12", first: 1) {{ count }}"#);
+        api.ask(&format!("{{ {} {} }}", long(0), long(1))).await;
+        api.ask(&format!(r#"{{ simulate_fair_shares({group}, input: "{{}}") }}"#)).await;
+    }
+
     async fn statements_do_not_grow_with_rows(db: TestDb) {
         let api = Api::cluster(db).await;
         let tree = |first: usize| format!(r#"{{ domain_fair_shares(resource_group: "gpu-cluster", first: {first}) {{ edges {{ node {{

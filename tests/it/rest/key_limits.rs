@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use fairshared::server::{self, KeyQuotas, ServerApp};
 use fairshared::service::Role;
 use fairshared::service::access::ClientId;
@@ -13,6 +13,7 @@ use serde_json::json;
 use tower::ServiceExt;
 
 use super::support::{Server, app, group, request};
+use crate::support::fixture::{GROUP, id, kernel};
 use crate::support::on_both;
 
 /// A server with these quotas.
@@ -110,6 +111,84 @@ on_both! {
         let admin = request(&server.key, "POST", "/division/simulate").header(header::CONTENT_TYPE, "application/json");
         let admin = admin.body(Body::from(vec![b' '; (16 << 20) + 1])).unwrap();
         server.send(admin).await.refused(400, "malformed_json");
+        let viewer = server.key_for(Role::Viewer, None).await;
+        for (key, size, status) in [(&viewer, 1 << 20, 400), (&viewer, (1 << 20) + 1, 413), (&server.key, 15 << 20, 400)] {
+            let query = request(key, "POST", "/graphql").header(header::CONTENT_TYPE, "application/json");
+            let answer = server.send(query.body(Body::from(vec![b' '; size])).unwrap()).await;
+            answer.refused(status, if status == 413 { "too_large" } else { "malformed_json" });
+        }
+    }
+
+    async fn the_least_roles_leave_half_of_the_memory_to_others(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        server.service.set_memory(100_000);
+        let viewer = server.key_for(Role::Viewer, None).await;
+        let piece = futures::stream::once(async { Ok::<_, std::io::Error>(Bytes::from(vec![b' '; 45_000])) });
+        let body = Body::from_stream(futures::StreamExt::chain(piece, futures::stream::pending()));
+        let begun = request(&viewer, "POST", "/division/simulate").header(header::CONTENT_TYPE, "application/json");
+        let mut held = Box::pin(server.router.clone().oneshot(begun.body(body).unwrap()));
+        assert!(futures::poll!(&mut held).is_pending());
+        let other = server.key_for(Role::User, Some("alice")).await;
+        let refused = request(&other, "POST", "/division/simulate").header(header::CONTENT_TYPE, "application/json");
+        let refused = server.send(refused.body(Body::from(vec![b' '; 10_000])).unwrap()).await;
+        refused.refused(503, "bodies_too_large");
+        let spaces = " ".repeat(50_000);
+        let order = server.raw("POST", &group("/sequence"), "application/json", format!("{spaces}{{\"workloads\": []}}")).await;
+        order.json(200);
+        drop(held);
+        assert_eq!(server.service.memory().count_left(), 100_000);
+    }
+
+    async fn answers_that_are_not_read_have_a_budget_and_a_share_for_each_key(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        server.service.set_memory(1_200_000);
+        let row = |n| kernel(&format!("c{n}"), &format!("u{n}"), "vision", "2026-01-13T00:00:00Z");
+        assert!(server.ingest(&(0..1_500).map(row).collect::<Vec<_>>()).await.is_empty());
+        server.clock.advance_seconds(300);
+        server.tick().await;
+        let ask = async |key: &str, path: &str| {
+            let asked = request(key, "GET", &group(path)).body(Body::empty()).unwrap();
+            server.router.clone().oneshot(asked).await.unwrap()
+        };
+        let page = |users: usize| format!("/fair-share-status?limit={users}");
+        let row_bytes = server.call("GET", &group(&page(100)), None).await.bytes.len() / 100;
+        // A key has a quarter of the memory, which is room for one page and a half.
+        let users = 200_000 / row_bytes;
+        let first = ask(&server.key, &page(users)).await;
+        assert_eq!(first.status(), StatusCode::OK);
+        let refused = server.call("GET", &group(&page(users - 1)), None).await;
+        refused.refused(503, "answers_too_large");
+        assert_eq!(refused.header("retry-after"), "1");
+        let fields = "user_uuid project_id fair_share_factor effective_usage weight";
+        let query = format!("{{ user_fair_shares(resource_group: {GROUP:?}, first: 900) {{ edges {{ node {{ {fields} }} }} }} }}");
+        server.call("POST", "/graphql", Some(&json!({ "query": query }))).await.refused(503, "answers_too_large");
+        // Urgent requests and small answers go on.
+        let workload = |n| json!({"workload_id": format!("w{n}"), "user_uuid": id("alice"), "project_id": id("vision")});
+        let workloads = json!({"workloads": (0..1_000).map(workload).collect::<Vec<_>>()});
+        let ordered = server.call("POST", &group("/sequence"), Some(&workloads)).await;
+        ordered.json(200);
+        assert!(ordered.bytes.len() > 64 << 10);
+        server.get("/whoami").await;
+        // Other keys go on as well, until all of the memory is taken.
+        let mut held = vec![first];
+        let late = loop {
+            let other = server.key_for(Role::Viewer, None).await;
+            let answer = ask(&other, &page(users)).await;
+            if answer.status() != StatusCode::OK {
+                break other;
+            }
+            held.push(answer);
+        };
+        assert!((4..=6).contains(&held.len()), "{}", held.len());
+        drop(held);
+        server.call_as(&late, "GET", &group(&page(users)), None).await.json(200);
+        // A text that the server shares counts once.
+        let (whole, again) = (ask(&server.key, "/fair-share-status").await, ask(&server.key, "/fair-share-status").await);
+        assert_eq!((whole.status(), again.status()), (StatusCode::OK, StatusCode::OK));
+        drop(whole);
+        server.call("GET", &group(&page(users)), None).await.refused(503, "answers_too_large");
+        drop(again);
+        server.get(&group(&page(users))).await;
     }
 }
 
