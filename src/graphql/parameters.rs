@@ -67,7 +67,7 @@ impl RequestReader<'_> {
                 return Err(malformed_request(ADDRESS, &format!("`{name}` is given twice")));
             }
         }
-        let text = |name: &str| given.get(name).map(|text| text.as_ref());
+        let text = |name: &str| given.get(name).map(|text| &**text);
         let object = |name: &str| match text(name) {
             None | Some("") => Ok(None),
             Some(text) => json::read(text.as_bytes()).map_err(|error| not_an_object(error, name)),

@@ -78,14 +78,13 @@ impl AnswerBudget {
     fn hold(&self, client: ClientId, text: Bytes) -> Result<Bytes> {
         let name = (client, text.as_ptr().addr(), text.len());
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        let reserved = match texts.get(&name).and_then(Weak::upgrade) {
-            Some(reserved) => reserved,
-            None => {
-                let reserved = Arc::new(self.reserve(client, text.len())?);
-                texts.retain(|_, reserved| reserved.strong_count() > 0);
-                texts.insert(name, Arc::downgrade(&reserved));
-                reserved
-            }
+        let reserved = if let Some(reserved) = texts.get(&name).and_then(Weak::upgrade) {
+            reserved
+        } else {
+            let reserved = Arc::new(self.reserve(client, text.len())?);
+            texts.retain(|_, reserved| reserved.strong_count() > 0);
+            texts.insert(name, Arc::downgrade(&reserved));
+            reserved
         };
         Ok(Bytes::from_owner(CountedText { text, _reserved: reserved }))
     }
