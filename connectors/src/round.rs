@@ -62,7 +62,7 @@ struct ReadingFaults {
     setup: Vec<RoundFault>,
     tree: Vec<RoundFault>,
     kernels: Vec<RoundFault>,
-    /// Those of rows that the server has refused.
+    /// The faults of rows that the server has refused.
     reports: Vec<RoundFault>,
     agents: Vec<RoundFault>,
 }
