@@ -236,11 +236,12 @@ pub fn queue_of(tree: &QueueTree, name: Option<&str>) -> usize {
     name.and_then(|name| tree.find(name)).unwrap_or_default()
 }
 
-/// The expected end of a running workload: at least one second from now, because it still runs.
+/// The expected end of a running workload. One that has outlived it ends a second from now, because it still runs.
 fn end_of(workload: &CycleRunning, now: Timestamp) -> Option<i64> {
     let (started, seconds) = (workload.started_at?, workload.expected_seconds?);
     let end = started.micros().saturating_add(seconds.saturating_mul(MICROS_PER_SECOND));
-    Some(end.max(now.micros().saturating_add(MICROS_PER_SECOND)))
+    let is_outlived = end <= now.micros();
+    Some(if is_outlived { now.micros().saturating_add(MICROS_PER_SECOND) } else { end })
 }
 
 /// Adds a request as often as `number` says.

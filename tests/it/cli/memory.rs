@@ -36,10 +36,15 @@ fn answered(metrics: &str, route: &str) -> usize {
 async fn clients_that_do_not_read_take_the_memory_for_answers_and_no_more() {
     let ranked = RankedServer::start("67108864").await;
     let before = ranked.server.peak_memory();
-    let deaf = ranked.ask_without_reading("/graphql", || ranked.head("POST", "/graphql", &large_list())).await;
+    let mut deaf = Vec::new();
+    // One after the other, because the memory that making a list takes must not count.
+    for _ in 0..CLIENTS {
+        let ask = ranked.ask_without_reading(1, "/graphql", || ranked.head("POST", "/graphql", &large_list()));
+        deaf.extend(ask.await);
+    }
     let cost = ranked.server.peak_memory() - before;
     println!("{CLIENTS} clients that do not read a list of their own: {cost} KiB");
-    // A key has a quarter of 64 MiB; the lists that are being made come on top.
+    // A key has a quarter of 64 MiB. All lists are 200 MiB.
     assert!(cost < 64 * 1024, "{cost} KiB");
     drop(deaf);
     let start = Instant::now();
@@ -52,7 +57,7 @@ async fn clients_that_do_not_read_take_the_memory_for_answers_and_no_more() {
 async fn clients_that_do_not_read_share_one_ranking() {
     let ranked = RankedServer::start("0").await;
     let before = ranked.server.peak_memory();
-    let deaf = ranked.ask_without_reading(ROUTE, || ranked.head("GET", RANKING, "").repeat(50)).await;
+    let deaf = ranked.ask_without_reading(CLIENTS, ROUTE, || ranked.head("GET", RANKING, "").repeat(50)).await;
     let cost = ranked.server.peak_memory() - before;
     println!("{CLIENTS} clients that do not read one ranking: {cost} KiB");
     // A copy for each of them would be three hundred MiB.
@@ -116,10 +121,10 @@ impl RankedServer {
     }
 
     /// Sends requests on connections that read nothing, and waits until each connection has an answer of `route`.
-    async fn ask_without_reading(&self, route: &str, requests: impl Fn() -> String) -> Vec<TcpStream> {
+    async fn ask_without_reading(&self, clients: usize, route: &str, requests: impl Fn() -> String) -> Vec<TcpStream> {
         let before = answered(&self.send("GET", "/metrics", String::new()).await, route);
         let address = self.server.address.strip_prefix("http://").unwrap();
-        let deaf: Vec<TcpStream> = (0..CLIENTS)
+        let deaf: Vec<TcpStream> = (0..clients)
             .map(|_| {
                 let mut stream = TcpStream::connect(address).unwrap();
                 stream.write_all(requests().as_bytes()).unwrap();

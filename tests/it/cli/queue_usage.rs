@@ -55,7 +55,8 @@ impl RunningPrometheus {
         let url = format!("{}/api/v1/query", self.address);
         let request = self.client.post(url).form(&[("query", query), ("time", time.to_string())]);
         let Ok(answer) = request.send().await else { return Vec::new() };
-        let answer: Value = answer.json().await.unwrap();
+        // While it starts, Prometheus answers with a text.
+        let Ok(answer) = answer.json::<Value>().await else { return Vec::new() };
         let samples = answer["data"]["result"].as_array().cloned().unwrap_or_default();
         let sample = |sample: &Value| {
             let name = sample["metric"]["queue_name"].as_str().unwrap_or_default().to_owned();

@@ -128,9 +128,12 @@ impl<'s, 'h> SchedulerRound<'s, 'h> {
     fn expected_ends(&mut self) -> Vec<(Timestamp, u32)> {
         self.report_starts();
         let running: Vec<(u32, Timestamp)> = self.running().collect();
-        let soonest = self.simulation.now.plus_micros(MICROS_PER_SECOND);
-        let mut ends: Vec<(Timestamp, u32)> =
-            running.into_iter().map(|(job, start)| (self.expected_end(job, start).max(soonest), job)).collect();
+        let now = self.simulation.now;
+        let mut end = |job, start| {
+            let end = self.expected_end(job, start);
+            if end <= now { now.plus_micros(MICROS_PER_SECOND) } else { end }
+        };
+        let mut ends: Vec<(Timestamp, u32)> = running.into_iter().map(|(job, start)| (end(job, start), job)).collect();
         ends.sort_unstable();
         ends
     }
