@@ -84,16 +84,16 @@ impl FloodTarget {
     }
 }
 
-/// Copies of `element` in a JSON list of about `mib` MiB.
-fn list_of(element: &str, mib: f64) -> String {
-    let count = (mib * f64::from(1 << 20)) as usize / (element.len() + 1);
+/// Copies of `element` in a JSON list of about `kib` KiB.
+fn list_of(element: &str, kib: usize) -> String {
+    let count = (kib << 10) / (element.len() + 1);
     format!("[{}]", vec![element; count].join(","))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn extensions_of_graphql_are_not_built() {
     let target = FloodTarget::new("admin", None).await;
-    let extensions = format!(r#""extensions": {{"a": {}}}"#, list_of("[0]", 15.0));
+    let extensions = format!(r#""extensions": {{"a": {}}}"#, list_of("[0]", 15 << 10));
     let (status, answer, cost) = target.measure_query("{ __typename }", &extensions).await;
     assert_eq!((status, &answer["data"]["__typename"]), (200, &json!("Query")));
     assert!(cost <= 4.0 * 15.0 + 16.0, "{cost} MiB");
@@ -102,18 +102,18 @@ async fn extensions_of_graphql_are_not_built() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_memory_of_variables_is_reserved_before_they_are_built() {
     let target = FloodTarget::new("admin", Some(256)).await;
-    let variables = |mib| format!(r#""variables": {{"a": {}}}"#, list_of("[0]", mib));
-    let (status, answer, cost) = target.measure_query("{ __typename }", &variables(15.0)).await;
+    let variables = |kib| format!(r#""variables": {{"a": {}}}"#, list_of("[0]", kib));
+    let (status, answer, cost) = target.measure_query("{ __typename }", &variables(15 << 10)).await;
     assert_eq!((status, &answer["code"]), (413, &json!("too_large")), "{answer}");
     assert!(cost <= 4.0 * 15.0 + 16.0, "{cost} MiB");
     // Neither a list in the query itself, nor one in a text.
-    let query = format!("{{ simulate_division(input: {}) }}", list_of("[0]", 0.24));
+    let query = format!("{{ simulate_division(input: {}) }}", list_of("[0]", 245));
     let target = FloodTarget::new("admin", Some(64)).await;
     for (query, variables) in [
         (query, r#""variables": null"#.to_owned()),
         (
             "query ($a: JSONString!) { simulate_division(input: $a) }".to_owned(),
-            format!(r#""variables": {{"a": {}}}"#, json!(list_of("[0]", 1.0))),
+            format!(r#""variables": {{"a": {}}}"#, json!(list_of("[0]", 1 << 10))),
         ),
     ] {
         let (status, answer, cost) = target.measure_query(&query, &variables).await;
@@ -127,7 +127,7 @@ async fn variables_cost_at_most_the_memory_that_is_reserved_for_them() {
     let nested = format!("{}0{}", r#"{"":"#.repeat(30), "}".repeat(30));
     for element in ["[0]", "0", r#"{"":0}"#, &nested, r#""text""#] {
         let target = FloodTarget::new("viewer", Some(4_096)).await;
-        let list = list_of(element, 0.9);
+        let list = list_of(element, 920);
         let values = list.matches(['[', '{', ',', ':']).count();
         let reserved = (values * 800 + list.len() * 16) as f64 / f64::from(1 << 20);
         let query = "query ($a: JSONString!) { simulate_division(input: $a) }";
@@ -165,7 +165,7 @@ async fn simulations_count_what_they_make_of_few_bytes() {
         // The queues are read before they are counted; without a refusal they would be divided as well.
         assert!(cost <= 128.0, "{path}: {cost} MiB");
     }
-    let options = format!(r#"{{"scheduler_opts":{{"a":{}}}}}"#, list_of("[0]", 1.5));
+    let options = format!(r#"{{"scheduler_opts":{{"a":{}}}}}"#, list_of("[0]", 1_536));
     let (status, answer, cost) = target.measure("/resource-groups/g/fair-share-simulations", options).await;
     let fault = &answer["errors"][0];
     assert_eq!((status, &fault["code"], &fault["pointer"]), (422, &json!("too_large"), &json!("/scheduler_opts")));

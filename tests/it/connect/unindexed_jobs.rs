@@ -55,8 +55,9 @@ fn a_job_that_an_admin_has_fixed_at_the_lowest_priority_is_found_by_its_write() 
         connector.wait_for_whole_round();
     }
     assert_eq!(
-        ["read_back_differs_total", "writes_total", "jobs{state=\"fixed\"}"].map(|name| connector.value(name)),
-        [0.0, 1.0, 1.0],
+        ["read_back_differs_total", "writes_total", "jobs{state=\"fixed\"}"]
+            .map(|name| connector.value(name).to_string()),
+        ["0", "1", "1"],
         "{}",
         connector.log()
     );
