@@ -14,6 +14,7 @@ pub mod decay;
 pub mod decimal;
 pub mod defaults;
 pub mod division;
+pub(crate) mod expected_end;
 pub mod explain;
 pub mod factor;
 pub mod fairness;

@@ -29,12 +29,10 @@ impl TextTable {
 
     /// The text for a terminal with `width` columns. `None`: there is no terminal, and lines may have any width.
     pub fn to_text(&self, width: Option<usize>) -> String {
+        let Some(width) = width else { return self.columns(None) };
         let words = self.longest_words();
-        match width {
-            Some(width) if self.headings.len() > RECORD_COLUMNS && line_width(&words) > width => self.records(width),
-            Some(width) => self.columns(Some((width, &words))),
-            None => self.columns(None),
-        }
+        let has_room = self.headings.len() <= RECORD_COLUMNS || line_width(&words) <= width;
+        if has_room { self.columns(Some((width, &words))) } else { self.records(width) }
     }
 
     /// The length of the longest word of each column.

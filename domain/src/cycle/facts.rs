@@ -15,6 +15,7 @@ use super::scores;
 use super::shapes::{MemberKind, WorkloadShape};
 use crate::decimal::Amount;
 use crate::division::{QueueSlotGrid, QueueTree};
+use crate::expected_end::end_of_running;
 use crate::maps::FastMap;
 use crate::placement_rules::Labels;
 use crate::reclaim::RunningMember;
@@ -236,12 +237,9 @@ pub fn queue_of(tree: &QueueTree, name: Option<&str>) -> usize {
     name.and_then(|name| tree.find(name)).unwrap_or_default()
 }
 
-/// The expected end of a running workload. One that has outlived it ends a second from now, because it still runs.
+/// The expected end of a running workload.
 fn end_of(workload: &CycleRunning, now: Timestamp) -> Option<i64> {
-    let (started, seconds) = (workload.started_at?, workload.expected_seconds?);
-    let end = started.micros().saturating_add(seconds.saturating_mul(MICROS_PER_SECOND));
-    let is_outlived = end <= now.micros();
-    Some(if is_outlived { now.micros().saturating_add(MICROS_PER_SECOND) } else { end })
+    Some(end_of_running(workload.started_at?, workload.expected_seconds?, now).micros())
 }
 
 /// Adds a request as often as `number` says.

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::request::workloads::{CyclePending, CycleRunning, MemberTemplate, WorkloadOwner};
+use crate::expected_end::end_after;
 use crate::placement_rules::{Labels, PlacementRules};
 use crate::queues::LiveKernel;
 use crate::reclaim::running_members;
@@ -105,10 +106,6 @@ fn equal_members<'k>(kernels: impl Iterator<Item = &'k LiveKernel>) -> Vec<Membe
         }
     }
     members
-}
-
-fn end_after(start: Timestamp, seconds: i64) -> Timestamp {
-    Timestamp::from_micros(start.micros().saturating_add(seconds.saturating_mul(MICROS_PER_SECOND)))
 }
 
 /// The time between the two in whole seconds, rounded up, and at least one.

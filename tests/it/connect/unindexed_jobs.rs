@@ -14,10 +14,10 @@ const REFUSAL: &str = "Job update not available right now, the DB index is being
 const SCONTROL: &str = "case \"$*\" in *partition*) cat partitions.txt ;; *node*) cat nodes.txt ;; *config*) cat config.txt ;;\n\
                         *) cat >> written.txt; cp after.txt sprio.txt";
 
-#[test]
-fn a_job_without_an_index_is_left_out_for_some_time() {
+/// A connector in the mode `order` beside two waiting jobs. `then` is what `scontrol` does after it has taken a value.
+fn order_two_jobs(then: &str) -> (StandInSlurm, WatchedConnector) {
     let slurm = StandInSlurm::start();
-    slurm.stand_in("scontrol", &format!("{SCONTROL}; echo '{REFUSAL}' >&2; exit 1 ;; esac"));
+    slurm.stand_in("scontrol", &format!("{SCONTROL}{then} ;; esac"));
     let job = |id: u64| format!("{id}|N/A|{id}|PENDING|Priority|games|climate|main|1795993825|1|cpu=1|\n");
     slurm.write("squeue.txt", &[7, 8].map(job).concat());
     slurm.write("sprio.txt", "7|main|1|0|0|0|0|0|0|0|0|\n8|main|1|0|0|0|0|0|0|0|0|\n");
@@ -25,6 +25,12 @@ fn a_job_without_an_index_is_left_out_for_some_time() {
     slurm.write("runs.txt", recorded::SACCT.split_inclusive('\n').next().unwrap());
     let keys = "mode = \"order\"\npoll = \"1s\"\nmetrics_listen = \"127.0.0.1:0\"";
     let connector = WatchedConnector::start(&mut slurm.connector(keys), &slurm.path("connector.log"));
+    (slurm, connector)
+}
+
+#[test]
+fn a_job_without_an_index_is_left_out_for_some_time() {
+    let (slurm, connector) = order_two_jobs(&format!("; echo '{REFUSAL}' >&2; exit 1"));
     connector.wait_for_whole_round();
     connector.wait_for_whole_round();
     let faults = connector.value("round_errors_total{code=\"job_index\"}");
@@ -42,15 +48,7 @@ fn a_job_without_an_index_is_left_out_for_some_time() {
 
 #[test]
 fn a_job_that_an_admin_has_fixed_at_the_lowest_priority_is_found_by_its_write() {
-    let slurm = StandInSlurm::start();
-    slurm.stand_in("scontrol", &format!("{SCONTROL} ;; esac"));
-    let job = |id: u64| format!("{id}|N/A|{id}|PENDING|Priority|games|climate|main|1795993825|1|cpu=1|\n");
-    slurm.write("squeue.txt", &[7, 8].map(job).concat());
-    slurm.write("sprio.txt", "7|main|1|0|0|0|0|0|0|0|0|\n8|main|1|0|0|0|0|0|0|0|0|\n");
-    slurm.write("after.txt", "7|main|1|0|0|0|0|0|0|0|0|\n8|main|1001|1001|0|0|0|0|0|0|0|\n");
-    slurm.write("runs.txt", recorded::SACCT.split_inclusive('\n').next().unwrap());
-    let keys = "mode = \"order\"\npoll = \"1s\"\nmetrics_listen = \"127.0.0.1:0\"";
-    let connector = WatchedConnector::start(&mut slurm.connector(keys), &slurm.path("connector.log"));
+    let (slurm, connector) = order_two_jobs("");
     for _ in 0..3 {
         connector.wait_for_whole_round();
     }

@@ -1,9 +1,10 @@
 //! The view of a scheduler of the pending jobs at one instant.
 
 use super::ReplaySimulation;
+use crate::expected_end::{end_after, end_of_running};
 use crate::replay::cluster_capacity::ClusterCapacity;
 use crate::slots::SlotAmounts;
-use crate::time::{MICROS_PER_SECOND, Timestamp};
+use crate::time::Timestamp;
 
 /// One round of the scheduler: it may look at pending jobs and start some of them.
 pub struct SchedulerRound<'s, 'h> {
@@ -123,23 +124,15 @@ impl<'s, 'h> SchedulerRound<'s, 'h> {
         JobReservation { from, room }
     }
 
-    /// The expected ends of the running jobs, ascending. A job that has outlived its expected time ends a second from now, as in a
-    /// cycle, because it still runs.
+    /// The expected ends of the running jobs, ascending.
     fn expected_ends(&mut self) -> Vec<(Timestamp, u32)> {
         self.report_starts();
         let running: Vec<(u32, Timestamp)> = self.running().collect();
         let now = self.simulation.now;
-        let mut end = |job, start| {
-            let end = self.expected_end(job, start);
-            if end <= now { now.plus_micros(MICROS_PER_SECOND) } else { end }
-        };
+        let mut end = |job, start| end_of_running(start, self.expected_seconds(job).into(), now);
         let mut ends: Vec<(Timestamp, u32)> = running.into_iter().map(|(job, start)| (end(job, start), job)).collect();
         ends.sort_unstable();
         ends
-    }
-
-    fn expected_end(&mut self, job: u32, start: Timestamp) -> Timestamp {
-        start.plus_micros(i64::from(self.expected_seconds(job)) * MICROS_PER_SECOND)
     }
 }
 
@@ -154,7 +147,7 @@ impl JobReservation {
     /// True if a job that starts now does not delay the job with the reservation.
     pub fn admits(&mut self, round: &mut SchedulerRound, job: u32) -> bool {
         let now = round.simulation.now;
-        if round.expected_end(job, now) <= self.from {
+        if end_after(now, round.expected_seconds(job).into()) <= self.from {
             return true;
         }
         let size = round.simulation.size(job);
